@@ -60,7 +60,7 @@ static const option_row option_rows[] = {
       "--explain: show the decisions of one tree of a learned model for this layer instead",
       .needs = "explain", .refusal = "is for --explain" },
     { "timeline", AT(timeline), &type_text, "FILE", NULL, HELP_OUTPUT,
-      "with --pp: draw the work of each stage over time (.svg), or write a trace for Perfetto (.json)" },
+      "draw each stage or pass over time (.svg), or write a trace for Perfetto (.json)" },
     OPTION_GROUP(predict_options, look, look_option_rows),
     { .name = NULL },
 };
@@ -301,8 +301,8 @@ static lm_status draw_stages(const predict_options *a, const side *m, lm_error *
     const lm_status      status = scale_setup(&q, a->nodes.at[0], &s, err);
 
     return status ? status
-                  : pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step, a->layout.words,
-                                       err);
+                  : pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step,
+                                       a->layout.given ? a->layout.words : "", err);
 }
 
 /* ---- decoding ---- */
@@ -375,9 +375,9 @@ static lm_status check(options *o, lm_error *err)
     a->how.setup.laid_out = a->layout.given;
     if (!status && a->timeline && pipeline_draw_check(a->timeline, err))
         return misused(o, &a->timeline, err, "expected a name ending in .svg or .json");
-    if (!status && a->timeline && (points_of(a) > 1 || a->layout.layout.pp == 1))
+    if (!status && a->timeline && (points_of(a) > 1 || a->how.program != PROGRAM_TRAINING))
         return misused(o, &a->timeline, err,
-                       "takes one batch and one number of nodes, of a pipeline: --pp 2 or more");
+                       "takes a training step of one batch and one number of nodes");
     if (status)
         return status;
     if (a->explain && a->how.decode.tokens > 1)

@@ -285,21 +285,64 @@ static lm_status price_inference(const predictor *who, const step_setup *s, step
     return status;
 }
 
-/* Divides whole steps of one device into passes, because several ranks hide messages behind passes.
- * The division uses terms, with coefficients of families: an assumption. */
-static void divide_step(const predictor *who, const workload *load, step_price *out)
+/* Passes do not depend on the optimizer: they are those of the step with this one. */
+#define DIVIDED OPTIMIZER_ADAM
+
+/* The step with the optimizer DIVIDED, and its parts by the coefficients of families. */
+static lm_status usual_step(const predictor *who, const step_setup *s, unsigned measured,
+                            double *seconds, step_passes *parts, lm_error *err)
 {
-    const step_passes p     = step_passes_of(who->cal, who->model, load);
-    const double      whole = p.forward + p.backward + p.update, longer = out->step.value / whole;
+    const workload_name of    = predictor_workload(who, s->program);
+    grounds             other = { .n_beyond = 0 };
+    full_workload       counted;
+    lm_status           status =
+        workloads_full(who->loads, &of, s->batch, &who->cal->settings, DIVIDED, &counted, err);
+
+    if (!status)
+        status = ask(who, PHASE_STEP, &counted.load, measured, seconds, &other, err);
+    if (status)
+        return status;
+    linear_share_host(who, s, PHASE_STEP, measured, seconds, &other);
+    *parts = step_passes_of(who->cal, who->model, &counted.load);
+    return LM_OK;
+}
+
+/* Divides whole steps of one device into passes, because several ranks hide messages behind passes.
+ * The division uses terms, with coefficients of families: an assumption. The rest of a step behind
+ * the passes is the update. */
+static lm_status divide_step(const predictor *who, const step_setup *s, const workload *load,
+                             unsigned measured, step_price *out, lm_error *err)
+{
+    step_passes p     = step_passes_of(who->cal, who->model, load);
+    double      usual = out->step.value, longer, update;
+
+    if (s->optimizer != DIVIDED) {
+        const step_passes own    = p;
+        lm_error          why    = { LM_OK, "" };
+        const lm_status   status = usual_step(who, s, measured, &usual, &p, &why);
+
+        if (status && status != LM_E_NOTFOUND) {
+            *err = why;
+            return status;
+        }
+        if (status ||
+            !(out->step.value > usual * (1 - p.update / (p.forward + p.backward + p.update)))) {
+            p     = own; /* steps that do not tell optimizers apart */
+            usual = out->step.value;
+        }
+    }
+    longer = usual / (p.forward + p.backward + p.update);
+    update = longer * p.update + (out->step.value - usual);
 
     out->forward.value  = longer * p.forward;
     out->backward.value = longer * p.backward;
-    out->update.value   = longer * p.update;
+    out->update.value   = update;
     out->step           = unknown;
     out->passes.ledger  = (ledger){ .seconds = { 0 } };
     ledger_add(&out->passes.ledger, CERTAINTY_ASSUMED, longer * (p.forward + p.backward));
-    ledger_add(&out->rest.ledger, CERTAINTY_ASSUMED, longer * p.update);
+    ledger_add(&out->rest.ledger, CERTAINTY_ASSUMED, update);
     grounds_note(&out->passes, "parts of whole steps", 0);
+    return LM_OK;
 }
 
 /* ---- products of an update ---- */
@@ -412,7 +455,7 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
             linear_share_host(who, s, f, measured, &to->value, g);
     }
     if (!status && (many || s->laid_out || s->again > 0) && part[0] == PHASE_STEP)
-        divide_step(who, &counted.load, out);
+        status = divide_step(who, s, &counted.load, measured, out, err);
     if (!status && !(status = linear_products(who, s, &products, &out->rest, err)))
         *(isnan(out->update.value) ? &out->step.value : &out->update.value) += products;
     return status ? status : linear_trains(who, &out->counts, err);

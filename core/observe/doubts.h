@@ -47,6 +47,9 @@ typedef enum doubt_kind {
 /** Least share of a step in the sum of its parts: medians of the same repetitions agree better. */
 #define DOUBT_STEP_SHARE 0.8
 
+/** More FLOP/s than any device can do: a wafer of 2024 has 1.25e17 in 16 bits. */
+#define DOUBT_FLOPS 2e17
+
 typedef struct doubt {
     doubt_kind         kind;
     const observation *row;   /**< first row of its point; NULL for files and phases */

@@ -7,9 +7,7 @@
 #include "device/device.h"
 #include "observe/judge.h"
 
-/* Limits of plausible rates, FLOP/s: a wafer of 2024 has 1.25e17 in 16 bits, one core of a small
- * board 1e9. */
-#define FLOPS_ABOVE 2e17
+/* Lowest plausible rate, FLOP/s: one core of a small board has 1e9. */
 #define FLOPS_BELOW 1e7
 /* The same for the best of the large points, because slow machines do not train large networks.
  * Memory of small boards moves 2e9 bytes/s. */
@@ -111,7 +109,7 @@ static bool judge_file(const points *p, const speed *s, double most, double f32,
         d.peak = f32;
     else if (updates < LARGE_BYTES_BEST && !(passes >= LARGE_FLOPS_BEST))
         d = (doubt){ .kind = DOUBT_FILE, .phase = PHASE_UPDATE, .factor = updates, .peak = NAN };
-    else if (!(median > FLOPS_ABOVE || median < FLOPS_BELOW || passes < LARGE_FLOPS_BEST))
+    else if (!(median > DOUBT_FLOPS || median < FLOPS_BELOW || passes < LARGE_FLOPS_BEST))
         return true;
     return doubts_add(out, &d);
 }

@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/stats.h"
 #include "base/text.h"
+#include "observe/doubts.h"
+#include "observe/judge.h"
 #include "predict/laid_rows.h"
 #include "solve/factors.h"
 #include "solve/folds.h"
@@ -150,6 +153,53 @@ static lm_status pick_kernels(laid_fitting *f)
             f->obs->path, f->n, f->n_all, LAID_LEAST);
     find_groups(f);
     return LM_OK;
+}
+
+/* ---- doubtful times ---- */
+
+/* Refuses a step that takes more FLOP/s than any device can do. */
+static lm_status check_rate(const laid_fitting *f, const laid_row *r)
+{
+    const workload_name of = predictor_workload(&r->who, PROGRAM_TRAINING);
+    full_workload       counted;
+    lm_status           status = workloads_full(f->loads, &of, r->setup.batch, &f->cal->settings,
+                                                r->setup.optimizer, &counted, f->err);
+    double              rate;
+
+    if (status)
+        return status;
+    rate = phase_flops(&counted.load.counts, PHASE_STEP) * (double)r->setup.sync.accumulation *
+           (double)step_setup_replicas(&r->setup) / (double)step_setup_ranks(&r->setup) /
+           r->of->seconds;
+    return rate <= DOUBT_FLOPS
+               ? LM_OK
+               : lm_error_set(f->err, LM_E_ARG,
+                              "%s:%d: a step of %.3g s takes %.2g FLOP/s of each device, more than "
+                              "any device can do: are the times in seconds?",
+                              f->obs->path, r->of->line, r->of->seconds, rate);
+}
+
+/* Refuses a step that differs from its prediction by DOUBT_DECADES more than most steps do. */
+static lm_status check_times(const laid_fitting *f)
+{
+    double   *ratio  = malloc(f->n * sizeof *ratio);
+    lm_status status = ratio ? LM_OK : no_memory(f->err);
+    double    usual;
+
+    for (size_t i = 0; i < f->n && !status; i++) {
+        ratio[i] = log10(measured(f, i) / f->seconds[i]);
+        status   = check_rate(f, &f->row[i]);
+    }
+    usual = status ? 0 : stats_quantile(ratio, f->n, 0.5);
+    free(ratio);
+    for (size_t i = 0; i < f->n && !status; i++)
+        if (fabs(log10(measured(f, i) / f->seconds[i]) - usual) > DOUBT_DECADES)
+            status = lm_error_set(f->err, LM_E_ARG,
+                                  "%s:%d: a step of %.3g s, which takes %.3g s by the other rows: "
+                                  "is it in seconds?",
+                                  f->obs->path, f->row[i].of->line, measured(f, i),
+                                  f->seconds[i] * pow(10, usual));
+    return status;
 }
 
 /* ---- turns ---- */
@@ -424,7 +474,8 @@ static lm_status begin(laid_fitting *f, laid_fit *out)
         f->factor[k] = 1;
     f->factor[LAID_STARTS] = 0;
     f->factor[LAID_HOST]   = f->host.laid ? f->host.seconds[HOST_FORWARD] / LAID_LAUNCH : 0;
-    if ((f->prices.kernels && (status = pick_kernels(f))) || (status = predict_all(f)))
+    if ((f->prices.kernels && (status = pick_kernels(f))) || (status = predict_all(f)) ||
+        (status = check_times(f)))
         return status;
     out->mape_before = mape_of(f, f->seconds);
     return f->host.laid || f->prices.kernels ? LM_OK : begin_host(f);

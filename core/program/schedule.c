@@ -242,8 +242,11 @@ static void run_gathered(rank_program *p, const schedule_question *q, pricing *b
     const double       forward = out->forward / micro, backward = out->backward / micro;
     const gather_times t = gather_run(p->gather, p->n_gather, forward, backward, price_gather, by);
 
-    const double added = micro * (t.forward - forward + (t.backward - backward));
+    double added;
 
+    out->gathers[0] = micro * (t.forward - forward);
+    out->gathers[1] = micro * (t.backward - backward);
+    added           = out->gathers[0] + out->gathers[1];
     out->sync += micro * t.messages;
     out->exposed += added;
     out->added[2][GROUP_SHARD] += added;

@@ -14,7 +14,7 @@ typedef struct step_work {
     const host_time *host;
     /** work of the host in the forward and in the backward pass of a micro-step */
     host_work issued[2];
-    double compute; /**< all passes: the base of the stragglers' wait */
+    double    compute; /**< all passes: the base of the stragglers' wait */
 } step_work;
 
 /** How compute and communication slow each other down. 0: no effect. */
@@ -73,8 +73,10 @@ typedef struct step_times {
     double waited;
     double sync;    /**< all messages that the update waits for, without overlap */
     double exposed; /**< part of `sync` after the backward pass */
-    double beside;  /**< compute of the pass that runs during messages */
-    double copy;    /**< copies of gradients into buckets, by the pass */
+    /** parts of `exposed`, by pass: waiting for blocks that are gathered; 0 in a pipeline */
+    double gathers[2];
+    double beside; /**< compute of the pass that runs during messages */
+    double copy;   /**< copies of gradients into buckets, by the pass */
     /** extra time of the slowest rank; the others wait for it in their all-reduces */
     double wait;
     double straggler; /**< part of `wait` that the passes do not include */

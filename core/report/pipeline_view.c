@@ -1,4 +1,4 @@
-/* Timelines of pipelines: SVG by hand, and Trace Event Format. */
+/* Timelines of steps: SVG by hand, and Trace Event Format. */
 #include "report/pipeline_view.h"
 
 #include <math.h>
@@ -11,6 +11,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "predict/laid_out.h"
+#include "predict/predict.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/json.h"
@@ -41,9 +42,10 @@ void pipeline_begin(pipeline_tasks *tasks, pipeline_picture *p)
     if (p->n <= PIPELINE_BARS_MAX || p->n <= most)
         return;
     qsort(tasks->task, p->n, sizeof *tasks->task, by_start);
-    p->n      = most;
-    p->step   = tasks->task[most].start;
-    p->behind = 0;
+    p->n          = most;
+    p->step       = tasks->task[most].start;
+    p->behind     = 0;
+    p->n_messages = 0; /* of the last pass */
     for (size_t i = 0; i < most; i++)
         tasks->task[i].end = fmin(tasks->task[i].end, p->step);
     text_add(tasks->title, sizeof tasks->title, ", of %.4g s the first %.3g s", step, p->step);
@@ -67,6 +69,20 @@ static double x_of(const pipeline_picture *p, double seconds)
     return LEFT + WIDTH * seconds / p->step;
 }
 
+/* Rows of the picture: stages, or the passes and the messages of one rank. */
+static int64_t rows_of(const pipeline_picture *p)
+{
+    return p->ranks + (p->n_messages > 0);
+}
+
+static const char *name_of_row(const pipeline_picture *p, int64_t row, char text[32])
+{
+    if (row == p->ranks || p->ranks == 1)
+        return row == p->ranks ? "messages" : "passes";
+    snprintf(text, 32, "stage %lld", (long long)row);
+    return text;
+}
+
 /* Number of the last chunk. */
 static int64_t last_chunk(const pipeline_picture *p)
 {
@@ -78,6 +94,7 @@ static int64_t last_chunk(const pipeline_picture *p)
 }
 
 #define PALEST 0.4 /* opacity of the last chunk */
+#define BEHIND "messages of gradients, update"
 
 /* Later chunks are paler, in equal steps; numbers on pale bars are dark. */
 static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t, int64_t last)
@@ -99,9 +116,20 @@ static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t
                 (long long)(y + BAR - 6), opacity < 0.69 ? "n d" : "n", (long long)t->micro_batch);
 }
 
+static void put_message(FILE *out, const pipeline_picture *p, const overlap_bucket *b)
+{
+    const double x = x_of(p, p->last + b->start), width = x_of(p, p->last + b->end) - x;
+
+    fprintf(out,
+            "<rect x=\"%.2f\" y=\"%lld\" width=\"%.2f\" height=\"%d\" fill=\"%s\">"
+            "<title>%.4g MB: %.6g to %.6g s</title></rect>\n",
+            x, (long long)(TOP + p->ranks * ROW), fmax(width - 0.4, 0.9 * width), BAR,
+            chart_part_colour(CHART_SYNC), b->bytes / 1e6, p->last + b->start, p->last + b->end);
+}
+
 static void put_axis(FILE *out, const pipeline_picture *p)
 {
-    const double y    = (double)(TOP + p->ranks * ROW);
+    const double y    = (double)(TOP + rows_of(p) * ROW);
     const double size = pow(10, floor(log10(p->step / 4)));
     const double tick = size * (p->step / size > 20 ? 5 : p->step / size > 8 ? 2 : 1);
 
@@ -117,7 +145,7 @@ static void put_axis(FILE *out, const pipeline_picture *p)
 
 static void put_legend(FILE *out, const pipeline_picture *p, int64_t last)
 {
-    const double y                      = (double)(TOP + p->ranks * ROW + 46);
+    const double y                      = (double)(TOP + rows_of(p) * ROW + 46);
     bool         has[N_PIPELINE_PASSES] = { false };
     int          x                      = LEFT;
 
@@ -141,14 +169,15 @@ static void put_legend(FILE *out, const pipeline_picture *p, int64_t last)
     if (p->behind > 0)
         fprintf(out,
                 "<rect x=\"%d\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" "
-                "y=\"%.0f\" class=\"l\">messages of gradients, update</text>\n",
-                x, y, chart_part_colour(CHART_SYNC), x + 17, y + 11);
+                "y=\"%.0f\" class=\"l\">%s</text>\n",
+                x, y, chart_part_colour(CHART_SYNC), x + 17, y + 11, BEHIND);
 }
 
 void pipeline_put_svg(const pipeline_picture *p, FILE *out)
 {
-    const long long height = TOP + p->ranks * ROW + BELOW, width = LEFT + WIDTH + 30;
+    const long long height = TOP + rows_of(p) * ROW + BELOW, width = LEFT + WIDTH + 30;
     const int64_t   last = last_chunk(p);
+    char            name[32];
 
     fprintf(
         out,
@@ -161,9 +190,9 @@ void pipeline_put_svg(const pipeline_picture *p, FILE *out)
         width, height, width, height, LEFT);
     html_text(out, p->title);
     fputs("</text>\n", out);
-    for (int64_t r = 0; r < p->ranks; r++)
-        fprintf(out, "<text x=\"%d\" y=\"%lld\" class=\"r\">stage %lld</text>\n", LEFT - 8,
-                (long long)(TOP + r * ROW + BAR - 5), (long long)r);
+    for (int64_t r = 0; r < rows_of(p); r++)
+        fprintf(out, "<text x=\"%d\" y=\"%lld\" class=\"r\">%s</text>\n", LEFT - 8,
+                (long long)(TOP + r * ROW + BAR - 5), name_of_row(p, r, name));
     if (p->behind > 0)
         fprintf(out,
                 "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%lld\" fill=\"%s\" "
@@ -172,6 +201,8 @@ void pipeline_put_svg(const pipeline_picture *p, FILE *out)
                 (long long)(p->ranks * ROW - ROW + BAR), chart_part_colour(CHART_SYNC));
     for (size_t i = 0; i < p->n; i++)
         put_bar(out, p, &p->task[i], last);
+    for (size_t i = 0; i < p->n_messages; i++)
+        put_message(out, p, &p->message[i]);
     put_axis(out, p);
     put_legend(out, p, last);
     fputs("</svg>\n", out);
@@ -236,17 +267,24 @@ static lm_status put_trace(void *context, FILE *out, lm_error *err)
     json_text(&j, "displayTimeUnit", "ms");
     json_open(&j, "traceEvents", '[');
     put_name(&j, "process_name", 0, p->title);
-    for (int64_t r = 0; r < p->ranks; r++) {
+    for (int64_t r = 0; r < rows_of(p); r++) {
         char name[32];
 
-        snprintf(name, sizeof name, "stage %lld", (long long)r);
-        put_name(&j, "thread_name", (uint64_t)r, name);
+        put_name(&j, "thread_name", (uint64_t)r, name_of_row(p, r, name));
     }
     for (size_t i = 0; i < p->n; i++)
         put_event(&j, &p->task[i]);
     for (int64_t r = 0; r < p->ranks && p->behind > 0; r++) {
-        open_event(&j, "messages of gradients, update", "data", (uint64_t)r, p->step - p->behind,
-                   p->step);
+        open_event(&j, BEHIND, "data", (uint64_t)r, p->step - p->behind, p->step);
+        json_close(&j, '}');
+    }
+    for (size_t i = 0; i < p->n_messages; i++) {
+        const overlap_bucket *b = &p->message[i];
+
+        open_event(&j, "message", "data", (uint64_t)p->ranks, p->last + b->start, p->last + b->end);
+        json_open(&j, "args", '{');
+        json_real(&j, "bytes", b->bytes);
+        json_close(&j, '}');
         json_close(&j, '}');
     }
     json_close(&j, ']');
@@ -282,22 +320,69 @@ lm_status pipeline_draw(const char *path, pipeline_tasks *tasks, pipeline_pictur
     return file_put(path, put_svg, p, err);
 }
 
+/* Passes of one rank, micro-batch by micro-batch: a pipeline of one stage. */
+static lm_status take_passes(const step_setup *s, const step_times *t, pipeline_tasks *tasks,
+                             lm_error *err)
+{
+    const double            micro = (double)s->sync.accumulation;
+    const pipeline_stage    all   = { .forward = (t->forward + t->gathers[0]) / micro,
+                                      .input   = (t->backward + t->gathers[1]) / micro };
+    const pipeline_question q     = { .rule          = PIPELINE_1F1B,
+                                      .ranks         = 1,
+                                      .chunks        = 1,
+                                      .micro_batches = s->sync.accumulation,
+                                      .stage         = &all };
+    double                  step;
+
+    return pipeline_run(&q, &step, NULL, pipeline_tasks_take, tasks, err);
+}
+
+/* The passes and messages of a rank without stages. */
+static lm_status picture_of_rank(const predictor *who, const step_setup *s, pipeline_tasks *tasks,
+                                 pipeline_picture *out, lm_error *err)
+{
+    prediction p;
+    step_times t;
+    lm_status  status = predict_timeline(who, s, &p, &t, err);
+
+    if (status)
+        return status;
+    tasks->message = t.bucket;
+    if (isnan(t.forward + t.backward + t.step))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%.80s: forward and backward pass are not known, only whole steps: a "
+                            "timeline needs a layout (--tp, --fsdp, --pp) or several devices",
+                            who->network);
+    *out   = (pipeline_picture){ .message = t.bucket, .n_messages = t.n };
+    status = take_passes(s, &t, tasks, err);
+    if (tasks->n)
+        out->last = tasks->task[tasks->n - 1].start;
+    return status;
+}
+
 lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const prediction *p,
                               const char *words, pipeline_tasks *tasks, pipeline_picture *out,
                               lm_error *err)
 {
-    const lm_status status = predict_stage_tasks(who, s, pipeline_tasks_take, tasks, err);
-    double          end    = 0;
+    pipeline_picture rank   = { .n_messages = 0 };
+    const lm_status  status = s->layout.pp > 1
+                                  ? predict_stage_tasks(who, s, pipeline_tasks_take, tasks, err)
+                                  : picture_of_rank(who, s, tasks, &rank, err);
+    double           end    = 0;
 
     for (size_t i = 0; i < tasks->n; i++)
         end = fmax(end, tasks->task[i].end);
-    snprintf(tasks->title, sizeof tasks->title, "%.100s, %s: a step", who->network, words);
-    *out = (pipeline_picture){ .title  = tasks->title,
-                               .ranks  = s->layout.pp,
-                               .task   = tasks->task,
-                               .n      = tasks->n,
-                               .behind = fmax(0, p->step - end),
-                               .step   = p->step };
+    snprintf(tasks->title, sizeof tasks->title, "%.100s%s%s: a step", who->network,
+             *words ? ", " : "", words);
+    *out = (pipeline_picture){ .title      = tasks->title,
+                               .ranks      = s->layout.pp,
+                               .task       = tasks->task,
+                               .n          = tasks->n,
+                               .behind     = fmax(0, p->step - end),
+                               .step       = p->step,
+                               .message    = rank.message,
+                               .n_messages = rank.n_messages,
+                               .last       = rank.last };
     return status;
 }
 
@@ -311,5 +396,6 @@ lm_status pipeline_draw_step(const char *path, const predictor *who, const step_
     if (!status)
         status = pipeline_draw(path, &tasks, &picture, err);
     free(tasks.task);
+    free(tasks.message);
     return status;
 }

@@ -1,4 +1,5 @@
-/** A timeline of a pipeline: the tasks of each rank over time, as a picture or a trace. */
+/** A timeline of a step: the tasks of each stage over time, or the passes and messages of one rank,
+ * as a picture or a trace. */
 #ifndef REPORT_PIPELINE_VIEW_H
 #define REPORT_PIPELINE_VIEW_H
 
@@ -6,12 +7,14 @@
 
 #include "models/step_model.h"
 #include "program/pipeline.h"
+#include "program/schedule.h"
 
 /** Tasks collected from pipeline_run(). Zero-initialise; free(task). */
 typedef struct pipeline_tasks {
-    pipeline_task *task;
-    size_t         n, room;
-    char           title[LAYOUT_TEXT + 200];
+    pipeline_task  *task;
+    size_t          n, room;
+    overlap_bucket *message; /**< without stages; free() */
+    char            title[LAYOUT_TEXT + 200];
 } pipeline_tasks;
 
 /** A pipeline_take: `by` is a pipeline_tasks. */
@@ -25,6 +28,10 @@ typedef struct pipeline_picture {
     /** s of messages and update after the last task of the last rank */
     double behind;
     double step; /**< s */
+    /** without stages: messages, in s from the start of the last backward pass, which is at `last` */
+    const overlap_bucket *message;
+    size_t                n_messages;
+    double                last;
 } pipeline_picture;
 
 /**
@@ -54,8 +61,11 @@ lm_status pipeline_draw_step(const char *path, const predictor *who, const step_
                              const prediction *p, const char *words, lm_error *err);
 
 /**
- * The tasks and the picture of a predicted step, whose `words` are its layout. The title stays
- * valid as long as `tasks`, which the caller frees. Errors of predict_stage_tasks().
+ * The tasks and the picture of a predicted step, whose `words` are its layout. The title and the
+ * messages stay valid as long as `tasks`, whose arrays the caller frees.
+ *
+ * @return errors of predict_stage_tasks() and predict_timeline(); LM_E_UNSUPPORTED for a step without
+ *         known passes
  */
 lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const prediction *p,
                               const char *words, pipeline_tasks *tasks, pipeline_picture *out,
