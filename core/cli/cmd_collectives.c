@@ -74,10 +74,10 @@ static const char details[] =
     "an all-reduce, (n - 1) / n in an all-gather, a reduce-scatter and an all-to-all, and 1 in the\n"
     "others.\n"
     "\n"
-    "low and high enclose the central 90 % of measured / predicted, over networks or numbers of nodes\n"
-    "that were left out of the fit. 'beyond' names values outside the measured range, and the factor. The\n"
-    "time of a kind that was not measured follows from all-reduces, through its volume and steps, and the\n"
-    "output says so. Everything else that was not measured is refused. --bandwidth describes the network\n"
+    "low and high are a 90 % prediction interval, from measured / predicted of networks or numbers of\n"
+    "nodes that were left out of the fit. 'beyond' names values outside the measured range, and the\n"
+    "factor. The time of a kind that was not measured follows from all-reduces, by its bytes and messages,\n"
+    "and the output says so. Everything else that was not measured is refused. --bandwidth describes the network\n"
     "between nodes, which is then assumed. 'layermeter allreduce' is the same command.\n";
 
 static const char examples[] =
@@ -204,7 +204,7 @@ const command cmd_collectives = {
     .name          = "collectives",
     .also          = "allreduce",
     .arguments     = "[MACHINE.ini]",
-    .doc           = "Predict all-reduces and other collectives by a machine file",
+    .doc           = "Predict all-reduces and other collectives from a machine file",
     .details       = details,
     .examples      = examples,
     .rows          = option_rows,

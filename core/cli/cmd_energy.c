@@ -62,9 +62,9 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "The first row is the step as the device runs by itself. Then comes one row for each of --clocks,\n"
-    "with the clock held there. Time bound by arithmetic grows as the clock falls; time of traffic,\n"
-    "launches and all-reduces stays.\n"
+    "The first row is the step at the clock that the device chooses. Then comes one row for each of\n"
+    "--clocks, with the clock held there. Time bound by arithmetic grows as the clock falls; the time of\n"
+    "traffic, launches and all-reduces stays.\n"
     "\n"
     "Power is idle power plus dynamic power, which is proportional to clock x voltage^2. The voltage is\n"
     "constant up to --voltage-knee and proportional to the clock above, unless a fit knows better. If\n"
@@ -254,5 +254,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_energy =
-    COMMAND("energy", "NETWORK", "A step's power and energy at several clocks, and which is best",
+    COMMAND("energy", "NETWORK", "Predict a step's power and energy at several clocks, find the best",
             energy_options, 1, 1, check, run);

@@ -294,5 +294,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_export = COMMAND("export", "OBSERVATIONS | NETWORK",
-                                   "Write measurements or predictions as Extra-P reads them",
+                                   "Write measurements or predictions in Extra-P's format",
                                    export_options, 1, 1, check, run);

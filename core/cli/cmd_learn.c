@@ -307,5 +307,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_learn = COMMAND(
-    "learn", "RUNS.csv", "Learn from runs and their GPU metrics how long they take on other GPUs",
+    "learn", "RUNS.csv", "Learn from runs and their GPU metrics to predict other GPUs",
     learn_options, 1, 1, check, run);

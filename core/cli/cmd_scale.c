@@ -380,5 +380,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_scale =
-    COMMAND("scale", "NETWORK", "Predict throughput over nodes, and where more stop paying",
+    COMMAND("scale", "NETWORK", "Predict throughput over nodes, and when more nodes hardly help",
             scale_options, 1, 1, check, run);

@@ -48,9 +48,9 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "The next point lowers the expected variance of the wanted steps most, per second of measuring. This\n"
-    "is a V-optimal sequential design, by the formulas of the model 'counts'. Measured points are not\n"
-    "suggested again. '+-' is half the expected width of a step's 90 % interval after this point and\n"
+    "Each point is the one that lowers the expected variance of the predictions most, per second of\n"
+    "measuring: a V-optimal sequential design for the model 'counts'. Measured points are not suggested\n"
+    "again. '+-' is half the expected width of a step's 90 % interval after this point and\n"
     "those above. Some width remains, because networks differ from any formula. Without OBSERVATIONS\n"
     "everything is a guess. Measure the sweep of -o into a new folder, and append its rows to those of\n"
     "OBSERVATIONS, to fit or to suggest again. --memory is compared with the step's memory ('layermeter\n"
@@ -213,5 +213,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_suggest = COMMAND("suggest", "[OBSERVATIONS.csv]",
-                                    "What to measure next, for predictions of what is asked for",
+                                    "Suggest what to measure next, for predictions of given networks",
                                     suggest_options, 0, 1, check, run);

@@ -155,7 +155,7 @@ static lm_status check_model(const options *o, const validate_options *a, const 
         return misused(o, &a->machine, err, "%s has no coefficients in machine files", name);
     if (by->from_datasheet && !a->device.n)
         return misused(o, &a->device, err,
-                       "%s needs a device; 'layermeter devices' lists those there are", name);
+                       "%s needs a device; 'layermeter devices' lists the known ones", name);
     return LM_OK;
 }
 

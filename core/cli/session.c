@@ -105,7 +105,7 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     if (!q->source.device)
         return lm_error_set(
             err, LM_E_ARG,
-            "--device: --model paleo needs a device; 'layermeter devices' lists those there are");
+            "--device: --model paleo needs a device; 'layermeter devices' lists the known ones");
     return LM_OK;
 }
 

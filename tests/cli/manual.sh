@@ -38,7 +38,7 @@ done
 # ---- words that may stand next -----------------------------------------------------------------------------------------
 
 complete --complete pr >out
-[ "$(cat out)" = "$(printf 'predict\tPredict the time of a training step')" ] || fail "pr: $(cat out)"
+[ "$(cat out)" = "$(printf 'predict\tPredict the time of a training step or of inference')" ] || fail "pr: $(cat out)"
 complete scale --complete resn >out
 offers resnet50 && offers :files && offers_not vgg16
 complete scale --complete resnet50 --dev >out
@@ -111,7 +111,7 @@ try layermeter scale resnet50 --interconnect nvlink4
 try layermeter fit some
 END
     shells=$shells zsh -f try.zsh >out 2>err || fail "zsh: $(cat err)"
-    [ "$(tr '\n' '|' <out)" = "scale:Predict throughput over nodes, and where more stop paying|resnet50|files|nvlink4|files|" ] ||
+    [ "$(tr '\n' '|' <out)" = "scale:Predict throughput over nodes, and when more nodes hardly help|resnet50|files|nvlink4|files|" ] ||
         fail "zsh: $(cat out err)"
     tried="$tried zsh"
 fi
