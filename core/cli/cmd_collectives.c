@@ -76,9 +76,10 @@ static const char details[] =
     "\n"
     "low and high are a 90 % prediction interval, from measured / predicted of networks or numbers of\n"
     "nodes that were left out of the fit. 'beyond' names values outside the measured range, and the\n"
-    "factor. The time of a kind that was not measured follows from all-reduces, by its bytes and messages,\n"
-    "and the output says so. Everything else that was not measured is refused. --bandwidth describes the network\n"
-    "between nodes, which is then assumed. 'layermeter allreduce' is the same command.\n";
+    "factor. The time of a kind that was not measured follows from all-reduces, by its bytes and\n"
+    "messages, and the output says so. Everything else that was not measured is refused. --bandwidth\n"
+    "describes the network between nodes, which is then assumed.\n"
+    "'layermeter allreduce' is the same command.\n";
 
 static const char examples[] =
     "  layermeter collectives machine.ini --bytes 64KiB..1GiB*4 --nodes 2..64*2 --devices-per-node 4\n"
