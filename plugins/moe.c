@@ -137,6 +137,11 @@ static int64_t times(int64_t a, int64_t b)
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
+static int64_t plus(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 /* n times a factor, rounded up. A tolerance covers rounding: 1.1 x 10 is 11. */
 static int64_t scaled(int64_t n, double factor)
 {
@@ -355,7 +360,7 @@ static void router_forward(const lm_layer *layer, const moe *m, lm_sink *sink)
                                 .u.map = { .elements          = scores,
                                            .operands          = 2,
                                            .flops_per_element = 1,
-                                           .reads             = scores + m->experts } });
+                                           .reads             = plus(scores, m->experts) } });
     emit(sink, (lm_kernel){ .op       = LM_OP_REDUCE,
                             .pass     = LM_FORWARD,
                             .dtype    = m->dtype,
@@ -393,8 +398,8 @@ static void lower_forward(const lm_layer *layer, const moe *m, lm_sink *sink)
                             .u.map = { .elements          = rows,
                                        .operands          = 2,
                                        .flops_per_element = 2,
-                                       .reads  = (int64_t)lm_add((uint64_t)rows, (uint64_t)m->sent),
-                                       .writes = out } });
+                                       .reads             = plus(rows, m->sent),
+                                       .writes            = out } });
     if (!m->shared)
         return;
     forward_of(m, sink, emit_shared, m->seen, m->shared, activation);
@@ -411,16 +416,14 @@ static void lower_through(const lm_layer *layer, const moe *m, lm_pass pass, boo
 
     if (m->shared)
         backward_of(m, sink, pass, emit_shared, m->seen, m->shared, activation, input);
-    emit(sink,
-         (lm_kernel){ .op    = LM_OP_MAP,
-                      .pass  = pass,
-                      .dtype = m->dtype,
-                      .u.map = { .elements          = rows,
-                                 .operands          = 2,
-                                 .flops_per_element = 3,
-                                 .reads  = (int64_t)lm_add(lm_add((uint64_t)out, (uint64_t)rows),
-                                                           (uint64_t)m->sent),
-                                 .writes = (int64_t)lm_add((uint64_t)rows, (uint64_t)m->sent) } });
+    emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
+                            .pass  = pass,
+                            .dtype = m->dtype,
+                            .u.map = { .elements          = rows,
+                                       .operands          = 2,
+                                       .flops_per_element = 3,
+                                       .reads             = plus(plus(out, rows), m->sent),
+                                       .writes            = plus(rows, m->sent) } });
     backward_of(m, sink, pass, emit_experts, m->received, m->hidden, activation, input);
     router_backward(layer, m, sink, pass, input);
     if (!input)
