@@ -273,7 +273,7 @@ static void emit_experts(const moe *m, lm_sink *sink, lm_pass pass, lm_pass prod
 {
     const int64_t each = m->received / m->held, more = m->received % m->held;
 
-    emit_group(m, sink, pass, product, more, each + 1, in, out);
+    emit_group(m, sink, pass, product, more, plus(each, 1), in, out);
     emit_group(m, sink, pass, product, m->held - more, each, in, out);
 }
 
