@@ -253,6 +253,6 @@ static lm_status run(const options *o, lm_error *err)
     return status;
 }
 
-const command cmd_energy =
-    COMMAND("energy", "NETWORK", "Predict a step's power and energy at several clocks, find the best",
-            energy_options, 1, 1, check, run);
+const command cmd_energy = COMMAND(
+    "energy", "NETWORK", "Predict a step's power and energy at several clocks, find the best",
+    energy_options, 1, 1, check, run);

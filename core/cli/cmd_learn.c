@@ -306,6 +306,6 @@ static lm_status run(const options *o, lm_error *err)
     return status;
 }
 
-const command cmd_learn = COMMAND(
-    "learn", "RUNS.csv", "Learn from runs and their GPU metrics to predict other GPUs",
-    learn_options, 1, 1, check, run);
+const command cmd_learn =
+    COMMAND("learn", "RUNS.csv", "Learn from runs and their GPU metrics to predict other GPUs",
+            learn_options, 1, 1, check, run);

@@ -49,5 +49,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_page =
-    COMMAND("page", "", "Write the planner, a web page that predicts in the browser",
-            page_options, 0, 0, NULL, run);
+    COMMAND("page", "", "Write the planner, a web page that predicts in the browser", page_options,
+            0, 0, NULL, run);

@@ -479,5 +479,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_plan =
-    COMMAND("plan", "NETWORK", "Plan a run: number of nodes, batch, time and cost",
-            plan_options, 1, 1, plan_options_check, run);
+    COMMAND("plan", "NETWORK", "Plan a run: number of nodes, batch, time and cost", plan_options, 1,
+            1, plan_options_check, run);

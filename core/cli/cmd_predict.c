@@ -433,5 +433,6 @@ static lm_status run(const options *o, lm_error *err)
     return status;
 }
 
-const command cmd_predict = COMMAND("predict", "NETWORK", "Predict the time of a training step or of inference",
-                                    predict_options, 1, 1, check, run);
+const command cmd_predict =
+    COMMAND("predict", "NETWORK", "Predict the time of a training step or of inference",
+            predict_options, 1, 1, check, run);

@@ -212,6 +212,7 @@ static lm_status run(const options *o, lm_error *err)
     return status;
 }
 
-const command cmd_suggest = COMMAND("suggest", "[OBSERVATIONS.csv]",
-                                    "Suggest what to measure next, for predictions of given networks",
-                                    suggest_options, 0, 1, check, run);
+const command cmd_suggest =
+    COMMAND("suggest", "[OBSERVATIONS.csv]",
+            "Suggest what to measure next, for predictions of given networks", suggest_options, 0,
+            1, check, run);

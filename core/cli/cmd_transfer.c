@@ -417,5 +417,5 @@ static lm_status run(const options *o, lm_error *err)
 
 const command cmd_transfer =
     COMMAND("transfer", "MACHINE.ini... | RUNS.csv",
-            "Scale coefficients, or runs, to a device that was not measured", transfer_command,
-            1, TRANSFER_SOURCES, check, run);
+            "Scale coefficients, or runs, to a device that was not measured", transfer_command, 1,
+            TRANSFER_SOURCES, check, run);
