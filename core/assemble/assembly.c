@@ -9,6 +9,7 @@
 #include "models/learned.h"
 #include "observe/launches.h"
 #include "observe/variants.h"
+#include "program/row_layout.h"
 
 /* State of a fit. */
 typedef struct assembling {
@@ -25,9 +26,9 @@ static lm_status choose_points(assembling *w)
 {
     const assembly_question *q      = w->q;
     points                  *p      = &w->out->p;
-    lm_status                status = points_from(w->out->obs, w->loads, p, w->err);
+    lm_status                status = rows_settle_replicas(w->out->obs, w->err);
 
-    if (status)
+    if (status || (status = points_from(w->out->obs, w->loads, p, w->err)))
         return status;
     if (q->where)
         status = points_where(p, q->where, w->err);

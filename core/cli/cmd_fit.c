@@ -281,15 +281,22 @@ static lm_status fit_one(const options *o, observations *obs, workloads *loads,
 
 /* ---- steps under layouts ---- */
 
+/* The measured device; NULL: unknown. */
+static const char *device_of(const options *o, const observations *obs)
+{
+    const char *on = option_text(o, &((const fit_options *)o->filled)->device);
+
+    return on ? on : observations_provenance(obs, "device");
+}
+
 /* A file, or the machine file that ships for the measured device; q->shipped points to `shipped`. */
 static lm_status find_corrected(const options *o, const observations *obs, device_machine *shipped,
                                 machine_asked *q, lm_error *err)
 {
     const fit_options *a  = o->filled;
-    const char        *on = option_text(o, &a->device);
+    const char        *on = device_of(o, obs);
 
     *q = (machine_asked){ .path = a->from, .devices = a->devices, .link = a->link };
-    on = on ? on : observations_provenance(obs, "device");
     if (!q->path && !on)
         return lm_error_set(
             err, LM_E_ARG,
@@ -358,13 +365,13 @@ static lm_status open_part(void *context, size_t part, lm_error *err)
 /* A file of one machine: of steps under layouts, or of anything else. */
 static lm_status fit_file(const options *o, workloads *loads, taught_models *models, lm_error *err)
 {
-    opening    f      = { .path = o->argument[0] };
-    lm_status  status = parallel_for(2, open_part, &f, err);
-    const bool laid   = !status && laid_rows_count(f.obs) > 0;
+    const fit_options *a      = o->filled;
+    opening            f      = { .path = o->argument[0] };
+    lm_status          status = parallel_for(2, open_part, &f, err);
 
-    if (!status && !laid)
+    if (!status && !laid_rows_correct(f.obs, a->from, device_of(o, f.obs)))
         return fit_one(o, f.obs, loads, models, err); /* which takes them over */
-    if (laid)
+    if (!status)
         status = fit_laid_out(o, f.obs, loads, err);
     observations_free(f.obs);
     return status;

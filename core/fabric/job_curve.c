@@ -13,8 +13,8 @@
 /* Parts of a step, in the order of the unknowns. */
 enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
 
-/* Prior shares, in medians of the steps. If only one batch was measured, a tenth of the step does
- * not grow with the batch, as in jobs in general. */
+/* Prior shares, in medians of the steps, of STEP in medians of the micro-steps: a tenth does not
+ * grow with the batch, as in jobs in general. */
 #define NEAR_STEP  0.1
 #define RIDGE_STEP 0.1
 #define RIDGE_SENT 0.03 /* ridge of WITHIN and BETWEEN towards 0 */
@@ -43,13 +43,15 @@ static double ring(double n)
 /* Measured ranges. */
 static void take_ranges(const job_row *row, size_t n, job_curve *out)
 {
-    *out = (job_curve){ .least_batch = HUGE_VAL, .rows = n };
+    *out = (job_curve){ .least_batch = HUGE_VAL, .least_micro = HUGE_VAL, .rows = n };
     for (size_t i = 0; i < n; i++) {
         const double batch = (double)row[i].batch, hosts = (double)row[i].hosts;
         const double devices = (double)row[i].devices;
 
         out->least_batch = fmin(out->least_batch, batch);
         out->most_batch  = fmax(out->most_batch, batch);
+        out->least_micro = fmin(out->least_micro, (double)row[i].micro);
+        out->most_micro  = fmax(out->most_micro, (double)row[i].micro);
         out->hosts       = fmax(out->hosts, hosts);
         out->devices     = fmax(out->devices, devices);
         out->ranks       = fmax(out->ranks, hosts * devices);
@@ -64,10 +66,11 @@ static bool several_ranks(const job_row *row, size_t n, double most)
     return false;
 }
 
-static double median(const job_row *row, size_t n, double *room)
+/* Median of the steps, or of their micro-steps. */
+static double median(const job_row *row, size_t n, bool micro, double *room)
 {
     for (size_t i = 0; i < n; i++)
-        room[i] = row[i].seconds;
+        room[i] = row[i].seconds / (micro ? (double)row[i].micro : 1);
     return stats_quantile(room, n, 0.5);
 }
 
@@ -92,7 +95,7 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
     double        *share = malloc((n + 1) * sizeof *share);
     robust_work    work  = { 0 };
     robust_problem problem;
-    double         middle;
+    double         middle, pass;
     lm_status      status = LM_OK;
 
     if (!a || !share) {
@@ -105,15 +108,18 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
                               JOB_CURVE_LEAST);
         goto out;
     }
-    middle     = median(row, n, share);
+    middle     = median(row, n, false, share);
+    pass       = median(row, n, true, share);
     held[STEP] = out->most_batch > out->least_batch ? NEAR_STEP : 0;
     for (size_t i = 0; i < n; i++) {
-        double *of = a + i * N_PARTS, unit = middle / row[i].seconds;
+        const double micro = (double)row[i].micro;
+        double      *of = a + i * N_PARTS, unit = middle / row[i].seconds;
 
         of[WITHIN]  = unit * ring((double)row[i].devices);
         of[BETWEEN] = unit * ring((double)row[i].hosts);
-        of[SAMPLE]  = unit * (double)row[i].batch / out->most_batch;
-        of[STEP]    = out->most_batch > out->least_batch ? unit : 0; /* else it is unknown */
+        of[SAMPLE]  = micro * unit * (double)row[i].batch / out->most_batch;
+        of[STEP]    = out->most_batch > out->least_batch ? micro * pass / row[i].seconds
+                                                         : 0; /* it is unknown */
         share[i]    = (double)row[i].hosts * (double)row[i].devices / out->ranks;
     }
     problem = (robust_problem){ .a      = a,
@@ -130,7 +136,7 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
     out->within  = middle * x[WITHIN];
     out->between = middle * x[BETWEEN];
     out->sample  = middle * x[SAMPLE] / out->most_batch;
-    out->step    = middle * x[STEP];
+    out->step    = pass * x[STEP];
     for (size_t i = 0; i < n; i++)
         out->mape += fabs(work.fit[i] - 1) / (double)n;
 out:
@@ -145,6 +151,13 @@ out:
 double job_curve_own(const job_curve *c, double batch)
 {
     return c->step + c->sample * batch;
+}
+
+double job_curve_own_once(const job_curve *c, double batch, double micro)
+{
+    const double measured = fmin(fmax(micro, c->least_micro), c->most_micro);
+
+    return c->step * measured / micro + c->sample * batch;
 }
 
 double job_curve_exposed(const job_curve *c, double hosts, double devices)

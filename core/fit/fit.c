@@ -465,10 +465,16 @@ static lm_status fit_forms(const observations *obs, const points *p, const split
 /* Reason why nothing could be fitted. */
 static const char *what_lacks(const points *p)
 {
-    size_t hidden = 0;
+    size_t hidden = 0, laid = 0;
 
-    for (size_t i = 0; i < p->n_points; i++)
+    for (size_t i = 0; i < p->n_points; i++) {
         hidden += point_in_buckets(&p->point[i]);
+        laid += *p->point[i].row->layout != '\0';
+    }
+    if (laid && laid == p->n_points)
+        return "steps under layouts correct a machine file: name it (--from), or the device "
+               "(--device, or '# device: NAME'); of replicas (ga4) on two numbers of ranks they "
+               "can be fitted alone";
     return hidden && hidden == p->n_points
                ? "all steps hide all-reduces behind their backward passes, and nothing tells these "
                  "passes: measure steps on one device, too"

@@ -20,7 +20,14 @@ static bool is_whole(const point *pt)
 
 static double step_of(const point *pt)
 {
-    return point_in_buckets(pt) ? pt->beside[PHASE_STEP] : pt->seconds[PHASE_STEP];
+    return *pt->row->layout       ? pt->accumulated
+           : point_in_buckets(pt) ? pt->beside[PHASE_STEP]
+                                  : pt->seconds[PHASE_STEP];
+}
+
+static int64_t micro_of(const point *pt)
+{
+    return pt->row->accumulation ? pt->row->accumulation : 1;
 }
 
 static bool same_job(const point *a, const point *b)
@@ -44,7 +51,11 @@ static size_t rows_of(const points *p, size_t first, job_row *row)
         if (i < first || !is_whole(pt))
             return 0;
         if (pt->row->batch > 0 && pt->row->ranks % devices == 0 && step_of(pt) > 0)
-            row[n++] = (job_row){ pt->row->batch, pt->row->ranks / devices, devices, step_of(pt) };
+            row[n++] = (job_row){ .batch   = pt->row->batch,
+                                  .micro   = micro_of(pt),
+                                  .hosts   = pt->row->ranks / devices,
+                                  .devices = devices,
+                                  .seconds = step_of(pt) };
     }
     return n;
 }
@@ -57,7 +68,7 @@ static bool several_ranks(const job_row *row, size_t n)
     return false;
 }
 
-/* Notes the job's steps, also those on several ranks, as measured. */
+/* Notes the job's steps of one micro-step, also those on several ranks, as measured. */
 static lm_status note_measured(const points *p, size_t first, const char *name, calibration *cal,
                                lm_error *err)
 {
@@ -65,8 +76,8 @@ static lm_status note_measured(const points *p, size_t first, const char *name, 
         const point      *pt = &p->point[i];
         const measured_at at = { name, pt->input, pt->row->batch, pt->row->ranks };
 
-        if (same_job(pt, &p->point[first]) && at.batch > 0 && step_of(pt) > 0 &&
-            !measured_add(&cal->measured, &at))
+        if (same_job(pt, &p->point[first]) && micro_of(pt) == 1 && at.batch > 0 &&
+            step_of(pt) > 0 && !measured_add(&cal->measured, &at))
             return no_memory(err);
     }
     return LM_OK;

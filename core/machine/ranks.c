@@ -227,6 +227,9 @@ static const key curve_keys[] = {
     { KEY("ranks", KEY_REAL, job_curve, ranks), .least = 2, .needed = true },
 };
 
+/* Without it each step was of one micro-step. */
+static const key micro_key = { KEY("micro_steps", KEY_RANGE, job_curve, least_micro), .least = 1 };
+
 static void write_curves(record *r, job_curves *all)
 {
     char number[SECTION_STAR];
@@ -237,13 +240,15 @@ static void write_curves(record *r, job_curves *all)
         record_put(r, "network", "%s", all->of[i].network);
         record_put(r, "input", "%s", all->of[i].input);
         RECORD_KEYS(r, curve_keys, &all->of[i]);
+        if (all->of[i].most_micro > 1)
+            record_keys(r, &micro_key, 1, &all->of[i]);
     }
 }
 
 void curves_both(record *r, calibration *cal, const char *star)
 {
     const ini_pair *name, *input;
-    job_curve       c = { .step = 0 };
+    job_curve       c = { .least_micro = 1, .most_micro = 1 };
 
     (void)star;
     if (r->out) {
@@ -253,6 +258,8 @@ void curves_both(record *r, calibration *cal, const char *star)
     name  = record_take(r, "network");
     input = record_take(r, "input");
     RECORD_KEYS(r, curve_keys, &c);
+    record_keys(r, &micro_key, 1, &c);
+    check_upwards(r, "micro_steps", &(sync_range){ c.least_micro, c.most_micro });
     if (*r->missing) /* is said when the section ends */
         return;
     if (!name || !input)

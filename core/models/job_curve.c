@@ -38,26 +38,30 @@ static const char *machine_of(const predictor *who)
     return who->machine ? who->machine : "the machine file";
 }
 
-/* Basis of a device's own time: a single batch is no basis for another. */
+/* Basis of a device's own time: a single batch is no basis for another, nor is a single number of
+ * micro-steps, as these share one update. */
 static certainty certainty_at(const predictor *who, const step_setup *s)
 {
     const job_curve *c      = who->state;
     const double     batch  = (double)s->batch;
+    const double     micro  = (double)s->sync.accumulation;
     const bool       inside = batch >= c->least_batch && batch <= c->most_batch;
 
-    if (step_measured(who, s) & 1u << PHASE_FORWARD)
+    if (micro < c->least_micro || micro > c->most_micro)
+        return c->most_micro > c->least_micro ? CERTAINTY_EXTRAPOLATED : CERTAINTY_ASSUMED;
+    if (micro == 1 && step_measured(who, s) & 1u << PHASE_FORWARD)
         return CERTAINTY_MEASURED;
     return inside        ? CERTAINTY_INTERPOLATED
            : c->step > 0 ? CERTAINTY_EXTRAPOLATED
                          : CERTAINTY_ASSUMED;
 }
 
-static void note_batch(const job_curve *c, double batch, grounds *g)
+static void note_range(const char *what, double value, double least, double most, grounds *g)
 {
-    if (batch > c->most_batch)
-        grounds_note(g, "batch", batch / c->most_batch);
-    else if (batch < c->least_batch)
-        grounds_note(g, "batch", batch / c->least_batch);
+    if (value > most)
+        grounds_note(g, what, value / most);
+    else if (value < least)
+        grounds_note(g, what, value / least);
 }
 
 static lm_status curve_price(const predictor *who, const step_setup *s, step_price *out,
@@ -66,29 +70,27 @@ static lm_status curve_price(const predictor *who, const step_setup *s, step_pri
     const job_curve    *c       = who->state;
     const workload_name of      = predictor_workload(who, s->program);
     const bounded       unknown = { NAN, NAN, NAN };
-    const double        own     = job_curve_own(c, (double)s->batch);
-    const double        spread  = job_curve_own_spread(c, (double)s->batch);
+    const double        batch = (double)s->batch, micro = (double)s->sync.accumulation;
+    const double        own    = job_curve_own(c, batch);
+    const double        once   = job_curve_own_once(c, batch, micro);
+    const double        spread = job_curve_own_spread(c, batch);
     net_metrics         counts;
     lm_status           status;
 
     if (s->program == PROGRAM_INFERENCE)
         return linear_missing(who, PHASE_INFERENCE, err);
-    if (s->sync.accumulation > 1)
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "%s knows %s by whole steps, which hold one update each: several "
-                            "micro-steps need forward, backward and update by themselves",
-                            machine_of(who), who->network);
     if ((status = workloads_counts(who->loads, &of, s->batch, &counts, err)))
         return status;
-    *out = (step_price){ .forward       = unknown,
-                         .backward      = unknown,
-                         .update        = unknown,
-                         .step          = { own, own / spread, own * spread },
+    *out = (step_price){ .forward  = unknown,
+                         .backward = unknown,
+                         .update   = unknown,
+                         .step     = { own, fmin(own, once) / spread, fmax(own, once) * spread },
                          .joules_passes = unknown,
                          .joules_step   = unknown,
                          .counts        = counts };
     ledger_add(&out->passes.ledger, certainty_at(who, s), own);
-    note_batch(c, (double)s->batch, &out->passes);
+    note_range("batch", batch, c->least_batch, c->most_batch, &out->passes);
+    note_range("micro-steps", micro, c->least_micro, c->most_micro, &out->passes);
     return linear_trains(who, &counts, err);
 }
 
@@ -180,8 +182,9 @@ static lm_status curve_explain(const predictor *who, const step_setup *s, explan
     e->n_parts = step_setup_exchanges(s) ? 2 : 1;
     if (!(status = explanation_name_layers(e, bound, err)) &&
         !(status = explanation_add_whole(e, PHASE_STEP, "step", "a device by itself",
-                                         job_curve_own(c, (double)s->batch), N_TERM_BOUNDS,
-                                         standing, err)) &&
+                                         (double)s->sync.accumulation *
+                                             job_curve_own(c, (double)s->batch),
+                                         N_TERM_BOUNDS, standing, err)) &&
         !(status = explanation_add_whole(e, PHASE_SYNC, "step", "all-reduces within hosts", within,
                                          N_TERM_BOUNDS, rest, err)))
         status = explanation_add_whole(e, PHASE_SYNC, "step", "all-reduces between hosts",

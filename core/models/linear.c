@@ -20,7 +20,8 @@ bool step_measurable(const predictor *who, const char **input)
 {
     const workload_name of = predictor_workload(who, PROGRAM_TRAINING);
     return who->cal && shard_is_whole(&who->shard) && !predictor_other_types(who) &&
-           who->cal->measured.n && !workloads_input(who->loads, &of, input, NULL);
+           (who->cal->measured.n || who->cal->curves.n) &&
+           !workloads_input(who->loads, &of, input, NULL);
 }
 
 unsigned step_measured(const predictor *who, const step_setup *s)

@@ -46,7 +46,12 @@ typedef struct observation {
      * own
      */
     const char *layout;
-    int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
+    /**
+     * micro-steps of a step under a layout that gives each rank a replica
+     * (rows_settle_replicas()); 0: another layout, none, or not settled
+     */
+    int64_t accumulation;
+    int64_t batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
     double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz, power_w,
         power_limit_w;     /**< NAN: not given */

@@ -135,6 +135,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
                            collective_algorithm_known(new->collective, row->algorithm)->beside;
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = new->beside[f] = new->together[f] = new->watts[f] = new->mhz[f] = NAN;
+    new->accumulated = NAN;
     if (!(group = group_of(j, row)) || !add_group(j, group, &new->group))
         return NULL;
     if (row->kind == OBS_COLLECTIVE)
@@ -201,6 +202,8 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f)
     if ((f == PHASE_UPDATE || f == PHASE_STEP) &&
         strcmp(observation_optimizer(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
         return false;
+    if (*row->layout)
+        return false;
     return !in_buckets(row) || f == PHASE_FORWARD || f == PHASE_UPDATE;
 }
 
@@ -249,6 +252,8 @@ static void leave_out(points *p)
 
         p->n_other_optimizer +=
             observation_of_network(pt->row) && strcmp(observation_optimizer(pt->row), usual) != 0;
+        if (*pt->row->layout)
+            pt->accumulated = pt->seconds[PHASE_STEP];
         for (phase f = 0; f < N_PHASES; f++) {
             if (point_in_buckets(pt))
                 pt->beside[f] = pt->seconds[f];
@@ -296,8 +301,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         out->n_kernel_rows += row->kind == OBS_KERNEL;
         out->n_layer_rows += row->kind == OBS_LAYER && networks;
         if (row->kind == OBS_KERNEL || row->kind == OBS_STREAM ||
-            (row->kind == OBS_LAYER && networks) || row->skipped || *row->layout ||
-            observation_limited(row, limit))
+            (row->kind == OBS_LAYER && networks) || row->skipped ||
+            (*row->layout && !row->accumulation) || observation_limited(row, limit))
             continue;
         flags_parse(row->flags, &flags); /* was checked when the row was read */
         pt = point_for(&j, row, flags);

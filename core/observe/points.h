@@ -42,6 +42,11 @@ typedef struct point {
      * measurement. Else NAN.
      */
     double together[N_PHASES];
+    /**
+     * A step of replicas under a layout, which may have several micro-steps: `seconds` lacks it, as
+     * no model of passes can use it. Else NAN.
+     */
+    double accumulated;
 } point;
 
 typedef struct points {
@@ -76,7 +81,8 @@ typedef struct points {
 
 /**
  * Joins the rows of each configuration and counts its network. Steps under a layout are not points:
- * a rank then computes another network than the row's (predict/laid_fit.h). Rows under a lower
+ * a rank then computes another network than the row's (predict/laid_fit.h). Steps of replicas are
+ * (observation.accumulation), without `seconds`. Rows under a lower
  * power limit than the highest of the file are not points either (device/limits.h).
  *
  * Single layers become points only if no network was measured, because their coefficients differ
@@ -118,7 +124,7 @@ bool point_in_buckets(const point *p);
  * Do fits use the time of this phase in such a row? They do not use updates by another optimizer
  * than the usual one. For networks with gradients in buckets they do not use the backward pass,
  * because it shared cores, memory and links with messages. They also do not use the exposed part of
- * those all-reduces, and steps that include it.
+ * those all-reduces, and steps that include it. Steps under a layout are for curves of jobs alone.
  */
 bool points_takes(const observation *row, const char *usual_optimizer, phase f);
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "network/autocast.h"
 #include "predict/recompute.h"
+#include "program/row_layout.h"
 
 bool laid_row_is(const observation *r)
 {
@@ -19,6 +20,19 @@ size_t laid_rows_count(const observations *obs)
     for (size_t i = 0; i < obs->n_rows; i++)
         n += laid_row_is(&obs->row[i]);
     return n;
+}
+
+bool laid_rows_correct(const observations *obs, bool from, bool on)
+{
+    bool laid = false, others = false;
+
+    for (size_t i = 0; i < obs->n_rows; i++) {
+        if (laid_row_is(&obs->row[i]) && !row_of_replicas(&obs->row[i]))
+            return true;
+        laid |= laid_row_is(&obs->row[i]);
+        others |= !*obs->row[i].layout && !obs->row[i].skipped;
+    }
+    return laid && (from || (on && !others));
 }
 
 lm_dtype laid_rows_dtype(const observations *obs)
@@ -52,24 +66,14 @@ static sync_policy policy_of(const observation *r)
     return p;
 }
 
-/* The column `batch` is the micro-batch. The layout may repeat it. */
 static lm_status read_setup(const observation *r, step_setup *out, lm_error *err)
 {
-    layout     l = layout_plain();
+    layout     l;
     step_setup s = step_setup_of(r->batch, r->hosts);
     lm_status  status;
 
-    if ((status = layout_parse(r->layout, &l, err)))
+    if ((status = row_layout(r, &l, err)))
         return status;
-    if (r->ranks % r->hosts)
-        return lm_error_set(err, LM_E_ARG, "ranks: %lld do not divide among %lld hosts",
-                            (long long)r->ranks, (long long)r->hosts);
-    if (l.micro_batch && l.micro_batch != r->batch)
-        return lm_error_set(err, LM_E_ARG, "layout: mb%lld, and the column batch says %lld",
-                            (long long)l.micro_batch, (long long)r->batch);
-    if (l.batch_tokens)
-        return lm_error_set(err, LM_E_ARG, "layout: gb%lldtokens: a row counts samples",
-                            (long long)l.batch_tokens);
     s.devices           = r->ranks / r->hosts;
     s.sync              = policy_of(r);
     s.sync.accumulation = l.accumulation ? l.accumulation : 1;

@@ -21,6 +21,15 @@ lm_dtype laid_rows_dtype(const observations *obs);
 /** Number of rows that are steps under a layout. */
 size_t laid_rows_count(const observations *obs);
 
+/**
+ * Do the steps under layouts of a file correct a machine file? Otherwise each rank has a replica, and
+ * they are rows of the curves of jobs (fabric/job_curve.h).
+ *
+ * @param from a machine file is named
+ * @param on   the device is known: if all rows have layouts, they correct its shipped file
+ */
+bool laid_rows_correct(const observations *obs, bool from, bool on);
+
 /** LM_E_ARG for a file with other rows beside them: the text has file and line. */
 lm_status laid_rows_alone(const observations *obs, lm_error *err);
 

@@ -310,7 +310,8 @@ static void put_grounds(const answering *a, bool other_types, prediction *out)
             ledger_add_all(&g->ledger, once, exposed / a->ranks->price.seconds);
         else
             ledger_add(&g->ledger, CERTAINTY_ASSUMED, out->exposed);
-    } else if (a->own->key.how & PRICED_TOGETHER && step_measured_as_sent(a->asked)) {
+    } else if (a->own->key.how & PRICED_TOGETHER && step_measured_as_sent(a->asked) &&
+               (a->micro == 1 || !isnan(p->forward.value))) { /* a whole step has its micro-steps */
         ledger_add(&g->ledger, CERTAINTY_MEASURED, ledger_seconds(once));
     } else {
         ledger_add_all(&g->ledger, once, 1);

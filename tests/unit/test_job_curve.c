@@ -13,7 +13,8 @@ static double truth(double batch, double hosts, double devices)
 
 static job_row row_of(int64_t batch, int64_t hosts, int64_t devices)
 {
-    return (job_row){ batch, hosts, devices, truth((double)batch, (double)hosts, (double)devices) };
+    return (job_row){ batch, 1, hosts, devices,
+                      truth((double)batch, (double)hosts, (double)devices) };
 }
 
 /* The ridge holds what all-reduces leave a little below what was measured. */
@@ -51,7 +52,7 @@ static void one_batch_goes_by_samples(void **state)
  * NumPy's and SciPy's least squares of the same equations find 1.7191 s there, with Huber's limit 1.5828 s. */
 static void few_rows_have_no_outlier(void **state)
 {
-    const job_row row[] = { { 8, 1, 1, 1 }, { 8, 1, 8, 1 }, { 8, 2, 8, 2 } };
+    const job_row row[] = { { 8, 1, 1, 1, 1 }, { 8, 1, 1, 8, 1 }, { 8, 1, 2, 8, 2 } };
     job_curve     c;
     lm_error      err;
 
@@ -69,7 +70,7 @@ static void few_rows_have_no_outlier(void **state)
  */
 static void batches_that_shrink_with_hosts_do_not_tell_what_stays(void **state)
 {
-    const job_row row[] = { { 96, 1, 8, 0.096 }, { 72, 8, 8, 0.086 } };
+    const job_row row[] = { { 96, 1, 1, 8, 0.096 }, { 72, 1, 8, 8, 0.086 } };
     job_curve     c;
     lm_error      err;
 
@@ -82,7 +83,7 @@ static void batches_that_shrink_with_hosts_do_not_tell_what_stays(void **state)
 /* A step that does not grow costs nothing between hosts: no extrapolation makes it. */
 static void flat_steps_stay(void **state)
 {
-    const job_row row[] = { { 16, 1, 8, 0.1 }, { 16, 2, 8, 0.1 } };
+    const job_row row[] = { { 16, 1, 1, 8, 0.1 }, { 16, 1, 2, 8, 0.1 } };
     job_curve     c;
     lm_error      err;
 
@@ -100,6 +101,52 @@ static void one_number_of_ranks_is_no_curve(void **state)
     (void)state;
     assert_int_equal(job_curve_fit(row, 3, &c, &err), LM_E_ARG);
     assert_string_equal(err.text, "a curve needs steps on 2 numbers of ranks");
+}
+
+/*
+ * Micro-steps repeat a device's work, and all-reduces stay: 2 x 40 samples take 0.2 s alone, and 0.25 s on two
+ * hosts. As there is one batch, a = 0. NumPy's least squares of the same equations, with the ridge that holds x a
+ * little below 0.1 s, find 2.5886 ms a sample and x = 74.75 ms.
+ */
+static void micro_steps_repeat_a_devices_work(void **state)
+{
+    const job_row row[] = { { 40, 2, 1, 1, 0.2 }, { 40, 2, 2, 1, 0.25 } };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 2, &c, &err), LM_OK);
+    assert_true(c.step == 0 && c.least_micro == 2 && c.most_micro == 2);
+    assert_close(job_curve_own(&c, 40) / (40 * 0.0025886), 1, 1e-4);
+    assert_close(job_curve_exposed(&c, 4, 1) / (0.75 * 0.07475), 1, 1e-4);
+}
+
+/* A tenth of a micro-step is constant, not of a step: NumPy's least squares of 2 x 56 samples on a host in
+ * 0.35 s, 2 x 28 on two in 0.2 s, find a = 15.418, w = 8.341, x = 11.121 ms and 2.8035 ms a sample. */
+static void a_tenth_of_a_micro_step_is_constant(void **state)
+{
+    const job_row row[] = { { 56, 2, 1, 4, 0.35 }, { 28, 2, 2, 4, 0.2 } };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 2, &c, &err), LM_OK);
+    assert_close(c.step / 0.015418, 1, 1e-3);
+    assert_close(c.within / 0.008341, 1, 1e-3);
+    assert_close(c.between / 0.011121, 1, 1e-3);
+    assert_close(c.sample / 0.0028035, 1, 1e-3);
+}
+
+/* Two measured micro-steps share one update. If all of a is that update, it takes 2 a a step: one micro-step
+ * alone takes all of it, four take half of a each; 3 are measured as they are. */
+static void micro_steps_share_an_update(void **state)
+{
+    const job_curve c = { .step = 0.01, .sample = 0.001, .least_micro = 2, .most_micro = 3 };
+
+    (void)state;
+    assert_close(job_curve_own_once(&c, 10, 1), 0.020 + 0.010, 1e-15);
+    assert_close(job_curve_own_once(&c, 10, 3), job_curve_own(&c, 10), 1e-15);
+    assert_close(job_curve_own_once(&c, 10, 6), 0.005 + 0.010, 1e-15);
 }
 
 /* Beside what the curve misses its own rows: 1.645 / sqrt(2 / pi) of its mean error. */
@@ -153,6 +200,9 @@ int main(void)
         cmocka_unit_test(one_batch_goes_by_samples),
         cmocka_unit_test(few_rows_have_no_outlier),
         cmocka_unit_test(batches_that_shrink_with_hosts_do_not_tell_what_stays),
+        cmocka_unit_test(micro_steps_repeat_a_devices_work),
+        cmocka_unit_test(a_tenth_of_a_micro_step_is_constant),
+        cmocka_unit_test(micro_steps_share_an_update),
         cmocka_unit_test(flat_steps_stay),
         cmocka_unit_test(one_number_of_ranks_is_no_curve),
         cmocka_unit_test(bounds_widen_beyond),

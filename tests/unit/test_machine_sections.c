@@ -37,6 +37,10 @@ static void what_is_no_section_is_refused_by_line(void **state)
           "m.ini:15: [curve.2]: 'mape_percent' is missing" AGAIN, LM_E_NOTFOUND },
         { CURVE("step = 1 s\nsample = -1 s/sample\n"),
           "m.ini:14: sample: expected 0 or more, found '-1 s/sample'", LM_E_ARG },
+        { CURVE("step = 1 s\nsample = 0 s/sample\nmicro_steps = 0 .. 2\n"),
+          "m.ini:15: micro_steps: expected 1 or more, found '0 .. 2'", LM_E_ARG },
+        { CURVE("step = 1 s\nsample = 0 s/sample\nmicro_steps = 3 .. 2\n"),
+          "m.ini:15: micro_steps: expected numbers above 0, upwards", LM_E_ARG },
 
         { "[measured]\nat1 = n\n",
           "m.ini:2: at1: expected 'NETWORK, INPUT, ranks N, batch N N ...'", LM_E_SYNTAX },
@@ -247,6 +251,8 @@ static void curves_are_read_as_they_were(void **state)
                              .between     = 0.03,
                              .least_batch = 8,
                              .most_batch  = 64,
+                             .least_micro = 2,
+                             .most_micro  = 8,
                              .hosts       = 2,
                              .devices     = 4,
                              .ranks       = 8,
@@ -265,8 +271,9 @@ static void curves_are_read_as_they_were(void **state)
     assert_non_null(found);
     assert_true(found->step == c.step && found->sample == c.sample && found->within == c.within &&
                 found->between == c.between && found->least_batch == c.least_batch &&
-                found->most_batch == c.most_batch && found->hosts == c.hosts &&
-                found->devices == c.devices && found->ranks == c.ranks && found->rows == c.rows);
+                found->most_batch == c.most_batch && found->least_micro == 2 &&
+                found->most_micro == 8 && found->hosts == c.hosts && found->devices == c.devices &&
+                found->ranks == c.ranks && found->rows == c.rows);
     assert_close(found->mape, c.mape, 1e-12);
     job_curves_free(&cal.curves);
     calibration_free(again);

@@ -62,7 +62,7 @@ lm_status exposed_fit_constants(const points *p, const char *model, calibration 
 
 /**
  * Fits curves of networks of which only steps on several numbers of ranks were measured. Their
- * configurations count as measured. LM_E_NOMEM.
+ * configurations of one micro-step count as measured. LM_E_NOMEM.
  */
 lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err);
 

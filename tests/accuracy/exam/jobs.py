@@ -25,26 +25,28 @@ def is_scored(key):
 def scaling_rows(exam, folder):
     for r in exam.read(folder, "allreduce_public", "scaling.csv") or ():
         if ("arameter" in r["sync_method"] or not r["step_time_s"] or not r["nodes"] or not r["batch_per_gpu"]
-                or r["cluster_id"].startswith("gavel") or float(r["grad_accum_steps"] or 1) > 1):
+                or r["cluster_id"].startswith("gavel")):
             continue
         yield (("sc", r["cluster_id"], r["framework"], r["sync_method"], r["model"], r["precision"]),
-               int(float(r["nodes"])), int(float(r["gpus_per_node"])), float(r["batch_per_gpu"]), float(r["step_time_s"]))
+               int(float(r["nodes"])), int(float(r["gpus_per_node"])), float(r["batch_per_gpu"]), int(float(r["grad_accum_steps"] or 1)),
+               float(r["step_time_s"]))
 
 
 def mlperf_rows(exam, folder, benchmarks=BENCHMARKS):
     for r in exam.read(folder, "mlperf_training", "groups.csv") or ():
         if r["benchmark"] in (benchmarks or (r["benchmark"],)) and r["step_s"]:
+            micro = int(r["grad_accum"] or 1) if r["dp"] == r["gpus"] else 1  # else ranks share a replica
             yield (("ml", r["round"], r["org"], r["benchmark"], r["gpu_source"], r["software"], r["intra_interconnect"]),
-                   int(r["nodes"]), int(r["gpus_per_node"]), float(r["global_batch"]) / float(r["gpus"]), float(r["step_s"]))
+                   int(r["nodes"]), int(r["gpus_per_node"]), float(r["global_batch"]) / float(r["gpus"]) / micro, micro, float(r["step_s"]))
 
 
 def read(exam, folder):
-    """Steps by job, (hosts, devices of each, batch of each, seconds): of whole batches."""
+    """Steps by job, (hosts, devices of each, batch of each, micro-steps, seconds): of whole batches."""
     by = collections.defaultdict(list)
     for source in (scaling_rows, mlperf_rows):
-        for key, hosts, devices, batch, seconds in source(exam, folder):
+        for key, hosts, devices, batch, micro, seconds in source(exam, folder):
             if batch == int(batch):
-                by[key].append((hosts, devices, int(batch), seconds))
+                by[key].append((hosts, devices, int(batch), micro, seconds))
     return by
 
 
@@ -65,9 +67,9 @@ def largest(exam, folder):
     """Jobs of three sizes or more: all but the largest are measured. Samples of each device are whole numbers, as where each has
     a replica."""
     by = collections.defaultdict(list)
-    for key, hosts, devices, batch, seconds in mlperf_rows(exam, folder, None):
+    for key, hosts, devices, batch, micro, seconds in mlperf_rows(exam, folder, None):
         if batch == int(batch):
-            by[key].append((hosts, devices, int(batch), seconds))
+            by[key].append((hosts, devices, int(batch), micro, seconds))
     for key, rows in by.items():
         most = max(r[0] * r[1] for r in rows)
         small = [r for r in rows if r[0] * r[1] < most]
@@ -82,18 +84,18 @@ def source(key):
 # ---- rules that anybody has -----------------------------------------------------------------------------------------------
 
 def at_batch(rows, batch):
-    """Steps by devices, at that batch or the one nearest to it that was measured, in proportion to samples."""
-    near = min({r[2] for r in rows}, key=lambda b: max(b / batch, batch / b))
-    return {r[0] * r[1]: r[3] * batch / near for r in rows if r[2] == near}
+    """Steps by devices, at that batch of a step or the one nearest to it that was measured, in proportion to samples."""
+    near = min({r[2] * r[3] for r in rows}, key=lambda b: max(b / batch, batch / b))
+    return {r[0] * r[1]: r[4] * batch / near for r in rows if r[2] * r[3] == near}
 
 
 def last(rows, asked):
-    steps = at_batch(rows, asked[2])
+    steps = at_batch(rows, asked[2] * asked[3])
     return steps[max(steps)]
 
 
 def line(rows, asked):
-    steps = at_batch(rows, asked[2])
+    steps = at_batch(rows, asked[2] * asked[3])
     if len(steps) < 2:
         return last(rows, asked)
     a, b = sorted(steps)[-2:]
@@ -102,7 +104,7 @@ def line(rows, asked):
 
 def amdahl(rows, asked):
     """n devices take t (1 + s (n - 1)) of a step: a share s of the work is not divided (Amdahl 1967)."""
-    steps = at_batch(rows, asked[2])
+    steps = at_batch(rows, asked[2] * asked[3])
     n = min(steps)
     s = statistics.mean((steps[k] / steps[n] - 1) / (k - n) for k in steps if k > n) if len(steps) > 1 else 0
     return steps[n] * (1 + max(0, s) * (asked[0] * asked[1] - n))
@@ -114,31 +116,31 @@ RULES = {"last step": last, "linear": line, "amdahl": amdahl}
 # ---- the exam -------------------------------------------------------------------------------------------------------------
 
 def observe(rows):
-    for hosts, devices, batch, seconds in rows:
+    for hosts, devices, batch, micro, seconds in rows:
         yield {"kind": "network", "name": NETWORK, "phase": "step", "batch": batch, "ranks": hosts * devices, "hosts": hosts,
-               "seconds": seconds}
+               "layout": f"ga{micro}" if micro > 1 else "", "seconds": seconds}
 
 
 def predicted(exam, name, rows, asked):
-    """By size and batch: step, low and high."""
+    """By size, batch and micro-steps: step, low and high."""
     machine = exam.path(f"{NAME}-{name}.ini")
     exam.program.fit(exam.write(f"{NAME}-{name}.csv", list(observe(rows))), machine)
     found = {}
-    for hosts, devices in sorted({a[:2] for a in asked}):
-        batches = ",".join(str(b) for b in sorted({a[2] for a in asked if a[:2] == (hosts, devices)}))
+    for hosts, devices, micro in sorted({(a[0], a[1], a[3]) for a in asked}):
+        batches = ",".join(str(b) for b in sorted({a[2] for a in asked if (a[0], a[1], a[3]) == (hosts, devices, micro)}))
         for r in exam.program.table("predict", NETWORK, "--machine", machine, "--nodes", str(hosts), "--devices-per-node",
-                                    str(devices), "--batch", batches):
-            found[hosts, devices, int(r["batch"])] = [float(r[c]) / 1e3 for c in ("step_ms", "step_low_ms", "step_high_ms")]
+                                    str(devices), "--batch", batches, "--accumulate", str(micro)):
+            found[hosts, devices, int(r["batch"]), micro] = [float(r[c]) / 1e3 for c in ("step_ms", "step_low_ms", "step_high_ms")]
     return found
 
 
 def ask(exam, item):
     key, rows, asked = item
     found = predicted(exam, f"{zlib.crc32(repr(key).encode()):08x}", rows, asked)
-    errors = {rule: [abs(f(rows, a) / a[3] - 1) for a in asked] for rule, f in RULES.items()}
-    errors["layermeter"] = [abs(found[a[:3]][0] / a[3] - 1) for a in asked]
-    inside = [found[a[:3]][1] <= a[3] <= found[a[:3]][2] for a in asked]
-    width = [(found[a[:3]][2] - found[a[:3]][1]) / found[a[:3]][0] for a in asked]
+    errors = {rule: [abs(f(rows, a) / a[4] - 1) for a in asked] for rule, f in RULES.items()}
+    errors["layermeter"] = [abs(found[a[:4]][0] / a[4] - 1) for a in asked]
+    inside = [found[a[:4]][1] <= a[4] <= found[a[:4]][2] for a in asked]
+    width = [(found[a[:4]][2] - found[a[:4]][1]) / found[a[:4]][0] for a in asked]
     return {rule: 100 * statistics.median(e) for rule, e in errors.items()}, inside, width
 
 
