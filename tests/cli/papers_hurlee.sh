@@ -24,7 +24,7 @@ grep -q '^hurlee-code  *[0-9.-]' "$work/results/hurlee.html" && grep -q '</html>
 mkdir -p "$work/data/hurlee2024"
 awk 'BEGIN { print "gpu,instance,model,batch,image,training_images,epoch_time_s,gpu_utilization_mean_percent,power_mean_w,samples"
     split("p100 v100 t4 a10g", gpu); split("9.5 15.7 8.1 35", peak); split("732 900 320 600", rate); split("250 300 70 300", watts)
-    for (i = 0; i < 8; i++) for (g = 1; g <= 4; g++) {
+    for (i = 0; i < 6; i++) for (g = 1; g <= 4; g++) {
         m = i % 6 == 5 ? "ResNet50" : "Net" i % 6; s = (i * 3 % 8) / 8; t = 4 + i % 5
         x = t * s * 10 / peak[g]; y = t * (1 - s) * 500 / rate[g]
         printf "%s,i,%s,%d,224,2000,%.5g,%.4g,%.5g,100\n", gpu[g], m, 16 * (1 + i), x + y, 100 * x / (x + y), watts[g] * (0.4 + 0.6 * x / (x + y)) } }' |

@@ -258,6 +258,18 @@ static double entry(const char *at, const struct cublasLtMatrixLayout *l, int32_
     return fake_read(element(l->type), at, batch * l->offset + c * l->leading + r);
 }
 
+/* One matrix of a batch, [lines][depth] numbers: lines are rows, or columns of the second factor. */
+static double *read_all(const char *at, const struct cublasLtMatrixLayout *l, int32_t turned,
+                        bool second, int64_t batch, int64_t lines, int64_t depth)
+{
+    double *all = malloc((size_t)(lines * depth) * sizeof *all + 1);
+
+    for (int64_t i = 0; i < lines; i++)
+        for (int64_t k = 0; k < depth; k++)
+            all[i * depth + k] = entry(at, l, turned, batch, second ? k : i, second ? i : k);
+    return all;
+}
+
 static double scale_of(const void *pointer)
 {
     return pointer ? fake_read(CUDNN_DATA_FLOAT, pointer, 0) : 1;
@@ -268,20 +280,23 @@ static void multiply(void *context)
     const product        *p     = context;
     const double          scale = scale_of(p->what.scale_a) * scale_of(p->what.scale_b);
     const cudnnDataType_t type  = element(p->d.type);
-    const bool            wrong = fake_number("LAYERMETER_FAKE_WRONG", 0) & 1 && type == CUDNN_DATA_BFLOAT16;
-    const int64_t         depth = (int64_t)inner(&p->a, p->what.turn_a) - wrong;
+    const bool wrong = fake_number("LAYERMETER_FAKE_WRONG", 0) & 1 && type == CUDNN_DATA_BFLOAT16;
+    const int64_t depth = (int64_t)inner(&p->a, p->what.turn_a) - wrong;
 
     if (p->tensor)
         fake_spend(TENSOR_NANOSECONDS);
-    for (int64_t z = 0; z < p->d.batch; z++)
-        for (int64_t j = 0; j < (int64_t)p->d.columns; j++)
-            for (int64_t i = 0; i < (int64_t)p->d.rows; i++) {
+    for (int64_t z = 0; z < p->d.batch; z++) {
+        const int64_t rows = (int64_t)p->d.rows, columns = (int64_t)p->d.columns;
+        double       *a = read_all(p->at_a, &p->a, p->what.turn_a, false, z, rows, depth);
+        double       *b = read_all(p->at_b, &p->b, p->what.turn_b, true, z, columns, depth);
+
+        for (int64_t j = 0; j < columns; j++)
+            for (int64_t i = 0; i < rows; i++) {
                 const int64_t place = z * p->d.offset + j * p->d.leading + i;
                 double        sum   = 0;
 
                 for (int64_t k = 0; k < depth; k++)
-                    sum += entry(p->at_a, &p->a, p->what.turn_a, z, i, k) *
-                           entry(p->at_b, &p->b, p->what.turn_b, z, k, j);
+                    sum += a[i * depth + k] * b[j * depth + k];
                 sum *= p->alpha * scale;
                 if (p->beta < 0 || p->beta > 0)
                     sum += p->beta * fake_read(type, p->at_d, place);
@@ -289,6 +304,9 @@ static void multiply(void *context)
                     sum += fake_read(type, p->what.bias, i);
                 fake_write(type, p->at_d, place, sum);
             }
+        free(a);
+        free(b);
+    }
 }
 
 /* Of the i-th algorithm it proposes. */

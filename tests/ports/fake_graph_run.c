@@ -52,41 +52,52 @@ static void give_place(places *all, const fake_descriptor *t, const fake_run *ru
 /* ---- convolution ----------------------------------------------------------------------------- */
 
 typedef struct conv {
-    const fake_descriptor *how;
-    const fake_tensor     *x, *w, *y;
-    int                    axes;
+    const fake_tensor *x, *w, *y;
+    int                axes;
+    const int64_t     *before, *stride, *gaps;
+    bool               forgets; /* LAYERMETER_FAKE_WRONG: the last tap of a window does not count */
 } conv;
+
+static conv make_conv(const fake_descriptor *op, cudnnBackendAttributeName_t name)
+{
+    const fake_descriptor *how = fake_reference(op, name);
+    int64_t                n;
+
+    return (conv){
+        .before  = fake_attribute(how, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &n),
+        .stride  = fake_attribute(how, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, &n),
+        .gaps    = fake_attribute(how, CUDNN_ATTR_CONVOLUTION_DILATIONS, &n),
+        .forgets = fake_number("LAYERMETER_FAKE_WRONG", 0) & 2,
+    };
+}
 
 /* Where a tap of a window reads; false: padding. */
 static bool find_pixel(const conv *c, const int64_t *out, const int64_t *tap, int64_t *in)
 {
-    int64_t        n;
-    const int64_t *before = fake_attribute(c->how, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &n);
-    const int64_t *stride = fake_attribute(c->how, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, &n);
-    const int64_t *gaps   = fake_attribute(c->how, CUDNN_ATTR_CONVOLUTION_DILATIONS, &n);
-
     for (int i = 0; i < c->axes; i++) {
-        in[2 + i] = out[2 + i] * stride[i] - before[i] + tap[2 + i] * gaps[i];
+        in[2 + i] = out[2 + i] * c->stride[i] - c->before[i] + tap[2 + i] * c->gaps[i];
         if (in[2 + i] < 0 || in[2 + i] >= c->x->dim[2 + i])
             return false;
     }
     return true;
 }
 
-/* LAYERMETER_FAKE_WRONG: the last tap of a window does not count. */
-static bool forgotten(const fake_tensor *w, const int64_t *k)
+static bool forgotten(const conv *c, const int64_t *k)
 {
-    bool last = fake_number("LAYERMETER_FAKE_WRONG", 0) & 2;
+    bool last = c->forgets;
 
-    for (int i = 2; i < w->rank; i++)
-        last &= k[i] == w->dim[i] - 1;
+    for (int i = 2; last && i < c->w->rank; i++)
+        last = k[i] == c->w->dim[i] - 1;
     return last;
 }
 
 /* Every pair of an output and a weight it sees: to = 0: y += x w; 1: x += y w; 2: w += x y. Sums
  * are kept apart in double precision. */
-static void run_conv(const conv *c, int to)
+static void run_conv(conv made, const fake_tensor *x, const fake_tensor *w, const fake_tensor *y,
+                     int to)
 {
+    made.x = x, made.w = w, made.y = y, made.axes = x->rank - 2;
+    const conv        *c            = &made;
     const fake_tensor *sum_of       = to == 0 ? c->y : to == 1 ? c->x : c->w;
     const int64_t      groups       = c->x->dim[1] / c->w->dim[1];
     const int64_t      outputs      = c->w->dim[0] / groups; /* of a group */
@@ -105,7 +116,7 @@ static void run_conv(const conv *c, int to)
 
             memcpy(tap, k, sizeof tap);
             tap[0] = o[1];
-            if (k[0] || !find_pixel(c, o, tap, in) || forgotten(c->w, k))
+            if (k[0] || !find_pixel(c, o, tap, in) || forgotten(c, k))
                 continue;
             if (to == 0)
                 fake_set(&sum, o, fake_get(&sum, o) + fake_get(c->x, in) * fake_get(c->w, tap));
@@ -331,23 +342,18 @@ static void run_norm_backward(const fake_tensor *const *in, const fake_tensor *c
 static void run_operation(const fake_descriptor *op, const fake_tensor *const *in, size_t n_in,
                           const fake_tensor *const *out)
 {
-    conv c = { .axes = in[0]->rank - 2 };
-
     switch (op->type) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        c.how = fake_reference(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
-        c.x = in[0], c.w = in[1], c.y = out[0];
-        run_conv(&c, 0);
+        run_conv(make_conv(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC), in[0], in[1],
+                 out[0], 0);
         break;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        c.how = fake_reference(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC);
-        c.x = out[0], c.w = in[1], c.y = in[0];
-        run_conv(&c, 1);
+        run_conv(make_conv(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC), out[0], in[1],
+                 in[0], 1);
         break;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-        c.how = fake_reference(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC);
-        c.x = in[0], c.w = out[0], c.y = in[1];
-        run_conv(&c, 2);
+        run_conv(make_conv(op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC), in[0],
+                 out[0], in[1], 2);
         break;
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: run_pointwise(op, in, n_in, out[0]); break;
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: run_matmul(in[0], in[1], out[0]); break;

@@ -42,17 +42,23 @@ double fake_read(cudnnDataType_t type, const void *at, int64_t place)
 
 void fake_write(cudnnDataType_t type, void *at, int64_t place, double value)
 {
-    char          *p = (char *)at + place * (int64_t)fake_element_bytes(type);
-    const float    f = (float)value;
-    const uint16_t h = half_bits(value), b = bf16_bits(value);
-    int32_t        i;
-    int64_t        l;
+    char       *p = (char *)at + place * (int64_t)fake_element_bytes(type);
+    const float f = (float)value;
+    uint16_t    h;
+    int32_t     i;
+    int64_t     l;
 
     switch (type) {
     case CUDNN_DATA_FLOAT: memcpy(p, &f, sizeof f); break;
     case CUDNN_DATA_DOUBLE: memcpy(p, &value, sizeof value); break;
-    case CUDNN_DATA_HALF: memcpy(p, &h, sizeof h); break;
-    case CUDNN_DATA_BFLOAT16: memcpy(p, &b, sizeof b); break;
+    case CUDNN_DATA_HALF:
+        h = half_bits(value);
+        memcpy(p, &h, sizeof h);
+        break;
+    case CUDNN_DATA_BFLOAT16:
+        h = bf16_bits(value);
+        memcpy(p, &h, sizeof h);
+        break;
     case CUDNN_DATA_INT32:
         i = (int32_t)value;
         memcpy(p, &i, sizeof i);
