@@ -230,13 +230,22 @@ static lm_status refuse(refusal why, const collective_model *m, const char *algo
                         title);
 }
 
+/* Seconds of a byte that a node sends over the user's link: its sending devices use their own adapters. */
+static double link_price(const interconnect *link, const collective_call *a)
+{
+    const double devices = (double)a->devices * (a->groups > 1 ? (double)a->groups : 1);
+    const double own     = link->per_device > 0 ? devices * link->per_device : HUGE_VAL;
+
+    return 1 / (LINK_EFFICIENCY * fmin(link->bytes_per_second, own));
+}
+
 /* Two regressors of the user's link with their prices: bytes here, messages in link_steps(). A pass
  * has log2 N messages; with pieces one to each other node; a hop has one. */
 static double link_bytes(const interconnect *link, const collective_call *a, double *price)
 {
     const collective_call of = between(a);
 
-    *price = 1 / (LINK_EFFICIENCY * link->bytes_per_second);
+    *price = link_price(link, a);
     return collective_sent(&of);
 }
 

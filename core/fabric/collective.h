@@ -20,8 +20,10 @@ const char *algorithm_name(const char *text, char buffer[ALGORITHM_NAME]);
  * nodes.
  */
 typedef struct interconnect {
-    double      bytes_per_second; /**< per node and direction; 0: not given */
-    double      latency;          /**< s, of a message between nodes */
+    double bytes_per_second; /**< per node and direction; 0: not given */
+    /** share of it that one device of a node reaches: its own adapters; 0: all of it */
+    double      per_device;
+    double      latency; /**< s, of a message between nodes */
     const char *name;    /**< named interconnect instead of a rate, "nvlink4+ib400"; NULL: none */
     bool        assumed; /**< not stated by the user: it is that of a usual node of the device */
 } interconnect;

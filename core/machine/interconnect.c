@@ -59,8 +59,8 @@ static double generation_rate(const char *name)
     return 0;
 }
 
-/* Total Gbit/s of a name such as "8xib400"; 0: another name. */
-static double nominal_rate(const char *name)
+/* Gbit/s of each of a node's adapters, and their number, of a name such as "8xib400"; 0: another name. */
+static double nominal_rate(const char *name, double *adapters)
 {
     char  *end;
     double links = strtod(name, &end), rate;
@@ -69,6 +69,7 @@ static double nominal_rate(const char *name)
         links = 1;
     else
         name = end + 1;
+    *adapters = links;
     for (size_t i = 0; i < sizeof nominal / sizeof nominal[0]; i++) {
         const size_t n = strlen(nominal[i].before);
 
@@ -76,9 +77,9 @@ static double nominal_rate(const char *name)
             continue;
         rate = strtod(name + n, &end);
         if (rate > 0 && links > 0 && !strcmp(end, nominal[i].behind))
-            return links * rate;
+            return rate;
     }
-    return links > 0 ? links * generation_rate(name) : 0;
+    return links > 0 ? generation_rate(name) : 0;
 }
 
 /* ---- files ---- */
@@ -183,7 +184,8 @@ static lm_status twice(const char *name, lm_error *err)
 static lm_status find_part(const char *name, const char *part, const char *folder,
                            named_interconnect *out, lm_error *err)
 {
-    const double rate = nominal_rate(part);
+    double       adapters;
+    const double rate = nominal_rate(part, &adapters) * 1e9 / 8;
     char         path[PATH_MAX];
     calibration *cal = NULL;
     fabric       f   = FABRIC_ONE;
@@ -205,7 +207,9 @@ static lm_status find_part(const char *name, const char *part, const char *folde
         return nobody_knows(part, folder, err);
     if (*out->path[FABRIC_MULTI] || out->told.bytes_per_second > 0)
         return twice(name, err);
-    out->told = (interconnect){ .bytes_per_second = rate * 1e9 / 8, .latency = LINK_MESSAGE };
+    out->told = (interconnect){ .bytes_per_second = adapters * rate,
+                                .per_device       = ceil(adapters / NODE_DEVICES) * rate,
+                                .latency          = LINK_MESSAGE };
     return LM_OK;
 }
 

@@ -9,6 +9,9 @@
 #include "device/device.h"
 #include "fit/calibration.h"
 
+/** Devices of a node with several adapters: boards of accelerators have up to 8. */
+#define NODE_DEVICES 8
+
 /** Meaning of a name. */
 typedef struct named_interconnect {
     /** per fabric: a shipped file of all-reduces; "": none */
@@ -20,6 +23,12 @@ typedef struct named_interconnect {
  * Each part of a name is a file of configs/interconnects, or a nominal rate between nodes: 25gbe,
  * ib400, efa100 (Gbit/s per node), 8xib400, or an InfiniBand generation, hdr, 8xndr. A nominal rate
  * has the latency LINK_MESSAGE.
+ *
+ * A device uses the adapters next to it (NVIDIA/nccl, issue 412: each flow enters and leaves a node by
+ * the adapter next to its first and last device). So a part of the devices of a node has a part of its
+ * rate. On 10 nodes of 8 H100 (xxrjun/nccl-tests-cluster) 1, 2 and 4 devices of each send 49, 93 and
+ * 181 GB/s, one adapter of 400 Gbit/s each. NODE_DEVICES share more adapters than these; with fewer
+ * adapters than devices each device reaches one.
  *
  * @return LM_E_NOTFOUND for an unknown name; the text lists the known ones. LM_E_ARG for two parts
  *         of one kind

@@ -100,16 +100,18 @@ static lm_status told_exchange(const predictor *who, const step_setup *s, const 
 {
     const job_curve      *c = who->state;
     const collective_call a = { COLLECTIVE_ALLREDUCE, step_setup_bytes(s, counts), s->nodes, 1, 1 };
+    interconnect          link = who->link; /* of all devices of a node, as one */
     collective_answer     answer;
     lm_status             status;
 
+    link.per_device *= (double)s->devices;
     if (!(who->link.bytes_per_second > 0))
         return lm_error_set(err, LM_E_NOTFOUND,
                             "%s: the steps of %s are of one host (column 'hosts' of their rows): "
                             "measure it on two, or say what connects them (--bandwidth); within "
                             "one, ask --devices-per-node",
                             machine_of(who), who->network);
-    if ((status = calibration_ask(who->cal, &who->link, &a, &answer, err)))
+    if ((status = calibration_ask(who->cal, &link, &a, &answer, err)))
         return status;
     *out         = (exchange_price){ .told_link = true };
     out->seconds = answer.seconds + job_curve_exposed(c, 1, (double)s->devices);

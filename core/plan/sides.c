@@ -22,6 +22,7 @@ static void open_half_link(plan_job *job, size_t i)
         return;
     job->half[i] = *who;
     job->half[i].link.bytes_per_second /= 2;
+    job->half[i].link.per_device /= 2;
     job->machine[i].half_link = &job->half[i];
 }
 

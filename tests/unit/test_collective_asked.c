@@ -124,6 +124,40 @@ static void a_link_that_is_told_is_assumed(void **state)
     collective_free(one);
 }
 
+/* Of 1 GB/s a device reaches 0.25: alone it takes 1.5 S / 0.25, and 4 of 8 devices take 1.5 S, as do all. Four
+ * groups of one device each send 4 x 1.5 S over the whole. */
+static void a_device_has_its_share_of_a_link(void **state)
+{
+    const interconnect link = { .bytes_per_second = 1e9 / 0.69,
+                                .per_device       = 0.25e9 / 0.69,
+                                .latency          = 2e-5 };
+    collective_model  *one  = model_of(true, false);
+    const struct {
+        int64_t devices, groups;
+        double  seconds;
+    } asked[] = { { 1, 1, 6e-3 }, { 1, 0, 6e-3 }, { 1, 2, 6e-3 }, { 1, 4, 6e-3 }, { 1, 8, 12e-3 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        const collective_call a = { COLLECTIVE_ALLREDUCE, 1e6, 4, asked[i].devices,
+                                    asked[i].groups };
+
+        assert_close(collective_seconds(NULL, NULL, &link, &a) / (asked[i].seconds + 8e-5), 1,
+                     1e-9);
+    }
+    for (int64_t devices = 2; devices <= 8; devices *= 2) {
+        const collective_call both = { COLLECTIVE_ALLREDUCE, 1e6, 4, devices, 1 };
+        const collective_call own  = { COLLECTIVE_ALLREDUCE, 1e6, 1, devices, 1 };
+        const double          sent = devices == 2 ? 3e-3 : 1.5e-3;
+
+        assert_close((collective_seconds(one, NULL, &link, &both) -
+                      collective_seconds(one, NULL, NULL, &own)) /
+                         (sent + 8e-5),
+                     1, 1e-6);
+    }
+    collective_free(one);
+}
+
 /* Between nodes of one device each, and within nodes: both, one after the other. */
 static void devices_add_what_they_take_within_a_node(void **state)
 {
@@ -294,6 +328,7 @@ int main(void)
         cmocka_unit_test(no_bytes_or_nodes_are_an_error),
         cmocka_unit_test(one_rank_takes_no_time),
         cmocka_unit_test(a_link_that_is_told_is_assumed),
+        cmocka_unit_test(a_device_has_its_share_of_a_link),
         cmocka_unit_test(devices_add_what_they_take_within_a_node),
         cmocka_unit_test(a_link_does_not_replace_what_was_measured),
         cmocka_unit_test(shares_add_up_and_ranges_are_told),
