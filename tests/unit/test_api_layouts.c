@@ -200,7 +200,7 @@ static void devices_open_what_ships_for_them(void **state)
     slow.interconnect = "nvlink3+10gbe";
     shipped_step(&fast, net, lm_step_of(64, 2), &one);
     shipped_step(&slow, net, lm_step_of(64, 2), &a);
-    assert_true(a.exposed > 100 * one.exposed); /* 10 against 3200 Gbit/s */
+    assert_true(a.exposed > 30 * one.exposed); /* 10 against 400 Gbit/s of one device */
     lm_network_close(net);
 }
 
