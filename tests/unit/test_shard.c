@@ -1,53 +1,13 @@
 /* One rank's part of a network: shapes, work, and what ranks exchange, by hand. */
-#include "nets.h"
+#include "shard_sums.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "network/memory.h"
-#include "network/metrics.h"
 #include "network/network.h"
 #include "program/rank_memory.h"
-
-/* Messages of one kind under a name in one pass, and their bytes. */
-typedef struct sum {
-    uint64_t n, bytes;
-} sum;
-
-static sum messages(const bound_text *t, const char *block, shard_kind kind, bool backward,
-                    bool again)
-{
-    const net_sharing *s   = &t->bound->sharing;
-    sum                all = { 0, 0 };
-
-    assert_string_equal(t->err.text, "");
-    for (size_t i = 0; i < s->n; i++) {
-        const shard_message *m = &s->message[i];
-
-        if (m->kind == kind && m->backward == backward && m->again == again &&
-            (!block || metrics_in_block(t->bound->layer[m->layer].decl->name, block))) {
-            all.n += m->count;
-            all.bytes += m->count * m->bytes;
-        }
-    }
-    return all;
-}
-
-static void check_sum(sum s, uint64_t n, uint64_t each)
-{
-    assert_int_equal(s.n, n);
-    assert_int_equal(s.bytes, n * each);
-}
-
-static net_metrics counts_of(const bound_text *t, const char *block)
-{
-    net_metrics m;
-    lm_error    err = { LM_OK, "" };
-
-    assert_string_equal(t->err.text, "");
-    assert_int_equal(metrics_of_network(t->bound, block, &m, &err), LM_OK);
-    return m;
-}
 
 #define GPT2  "gpt2:layers=2:sequence=64:vocabulary=1000"
 #define LLAMA "llama3_8b:layers=2:sequence=64:vocabulary=1000"
@@ -295,28 +255,7 @@ static void evaluation_exchanges_forward_alone(void **state)
     nets_free(&t);
 }
 
-/* ---- ranks that share tokens, or experts ---- */
-
-static bound_text shared(const char *name, int64_t batch, net_shard shard)
-{
-    return nets_open(name, &(bind_options){ .batch = batch, .dtype = LM_BF16, .shard = shard });
-}
-
-static sum messages_of(const bound_text *t, shard_group group, shard_kind kind, bool backward,
-                       bool hidden)
-{
-    const net_sharing *s   = &t->bound->sharing;
-    sum                all = { 0, 0 };
-
-    assert_string_equal(t->err.text, "");
-    for (size_t i = 0; i < s->n; i++)
-        if (s->message[i].group == group && s->message[i].kind == kind &&
-            s->message[i].backward == backward && s->message[i].hidden == hidden) {
-            all.n += s->message[i].count;
-            all.bytes += s->message[i].count * s->message[i].bytes;
-        }
-    return all;
-}
+/* ---- ranks that share tokens ---- */
 
 /* Bytes of the largest message of a group. */
 static uint64_t largest_of(const bound_text *t, shard_group group, bool backward)
@@ -384,75 +323,6 @@ static void keys_and_values_pass_by_in_a_ring(void **state)
 }
 
 #define MIXTRAL "mixtral_8x7b:layers=2:sequence=64:vocabulary=1000"
-
-/* Two of eight experts on each of four ranks: their weights, and rows that leave and come back. */
-static void ranks_have_experts_of_their_own(void **state)
-{
-    const uint64_t expert = 3 * 4096 * 14336, rows = 2 * 64 * 2;
-    bound_text     whole = nets_part(MIXTRAL, 2, 1, false);
-    bound_text     t     = shared(MIXTRAL, 2, (net_shard){ .ep = 4 });
-
-    (void)state;
-    assert_int_equal(counts_of(&whole, NULL).params - counts_of(&t, NULL).params, 2 * 6 * expert);
-    assert_int_equal(counts_of(&whole, NULL).flops_forward, counts_of(&t, NULL).flops_forward);
-    assert_int_equal(t.bound->sharing.expert_bytes, 2 * 2 * expert * 2);
-    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, false, false), 2 * 2, rows * 4096 * 2);
-    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, true, false), 2 * 2, rows * 4096 * 2);
-    nets_free(&t);
-    /* the fullest has half as many rows more: in messages and products */
-    t = shared(MIXTRAL ":imbalance=1.5", 2, (net_shard){ .ep = 4 });
-    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, false, false), 2 * 2,
-              rows * 4096 * 2 * 3 / 2);
-    assert_int_equal(counts_of(&t, NULL).flops_forward - counts_of(&whole, NULL).flops_forward,
-                     2 * (rows / 2) * 2 * expert);
-    nets_free(&t);
-    nets_free(&whole);
-}
-
-/* Of 64 tokens each of two ranks of tp sends the rows of its 32 to the experts of four ranks: half of
- * what it sends without sp. The rows of both meet at the halves of an expert: all-gathered before,
- * scattered behind (Megatron Core, MoEAlltoAllTokenDispatcher). */
-static void ranks_of_tp_send_their_own_tokens_to_experts(void **state)
-{
-    const net_shard shard = { .tp = 2, .ep = 4, .sp = true };
-    const uint64_t  rows = 2 * 64 * 2, wide = 4096 * 2, expert = 3 * 4096 * 14336;
-    bound_text      t     = shared(MIXTRAL, 2, shard);
-    bound_text      whole = nets_part(MIXTRAL, 2, 1, false);
-    bound_text      plain = shared(MIXTRAL, 2, (net_shard){ .tp = 2, .sp = true });
-
-    (void)state;
-    for (int back = 0; back < 2; back++) {
-        check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, back, false), 2 * 2, rows / 2 * wide);
-        check_sum(messages(&t, "model.layers.1.mlp", SHARD_ALLGATHER, back, false), 1, rows * wide);
-        check_sum(messages(&t, "model.layers.1.mlp", SHARD_REDUCESCATTER, back, false), 1,
-                  rows * wide);
-    }
-    assert_int_equal(messages(&t, "model.layers.1.mlp", SHARD_ALLGATHER, true, true).n, 0);
-    /* half of two experts; the routers of two layers see half of the tokens, which are summed */
-    assert_int_equal(t.bound->sharing.expert_bytes, 2 * 2 * expert / 2 * 2);
-    assert_int_equal(t.bound->sharing.step_bytes - plain.bound->sharing.step_bytes, 2 * 8 * wide);
-    assert_int_equal(2 * counts_of(&t, NULL).flops_forward, counts_of(&whole, NULL).flops_forward);
-    nets_free(&plain);
-    nets_free(&whole);
-    nets_free(&t);
-}
-
-/* Frozen experts have no gradient, but the layer before them has: it comes back through them. */
-static void gradients_pass_through_frozen_experts(void **state)
-{
-    static const char  text[] = "[network]\nname = n\n[x]\ntype = input\nshape = 8x4\n"
-                                "[a]\ntype = linear\nfeatures = 4\n"
-                                "[m]\ntype = moe\nexperts = 4\ntop_k = 2\nhidden = 3\nfrozen = yes\n"
-                                "[loss]\ntype = cross_entropy\n";
-    const bind_options b      = { .batch = 1, .dtype = LM_F32, .shard = { .ep = 4 } };
-    bound_text         t      = nets_bind_with(text, &b);
-
-    (void)state;
-    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, false, false), 2, 2 * 8 * 4 * 4);
-    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, true, false), 2, 2 * 8 * 4 * 4);
-    assert_int_equal(t.bound->sharing.expert_bytes, 0);
-    nets_free(&t);
-}
 
 /* Of ZeRO's eight shares an expert's are two: its states lie on the ranks that have it. */
 static void states_of_experts_are_shared_by_those_that_have_them(void **state)
@@ -584,9 +454,6 @@ int main(void)
         cmocka_unit_test(evaluation_exchanges_forward_alone),
         cmocka_unit_test(ranks_of_a_context_do_the_whole_work),
         cmocka_unit_test(keys_and_values_pass_by_in_a_ring),
-        cmocka_unit_test(ranks_have_experts_of_their_own),
-        cmocka_unit_test(ranks_of_tp_send_their_own_tokens_to_experts),
-        cmocka_unit_test(gradients_pass_through_frozen_experts),
         cmocka_unit_test(states_of_experts_are_shared_by_those_that_have_them),
         cmocka_unit_test(what_ranks_of_a_context_cannot_share_is_refused),
         cmocka_unit_test(what_does_not_divide_is_refused),
