@@ -14,11 +14,11 @@ trap 'exit 1' HUP INT TERM
 # What Open MPI keeps until the process ends is not ours, and nameless once its modules are unloaded.
 mkdir "$work/bin" && cat >"$work/bin/layermeter-calibrate" <<END
 #!/bin/sh
-ASAN_OPTIONS=detect_leaks=0 exec "$LAYERMETER_BIN/layermeter-calibrate" "\$@"
+ASAN_OPTIONS=\${ASAN_OPTIONS:-}:detect_leaks=0 exec "$LAYERMETER_BIN/layermeter-calibrate" "\$@"
 END
 cat >"$work/bin/layermeter" <<END
 #!/bin/sh
-[ "\$1" != calibrate ] || export ASAN_OPTIONS=detect_leaks=0
+[ "\$1" != calibrate ] || export ASAN_OPTIONS=\${ASAN_OPTIONS:-}:detect_leaks=0
 exec "$LAYERMETER_BIN/layermeter" "\$@"
 END
 chmod +x "$work/bin/layermeter-calibrate" "$work/bin/layermeter"
@@ -73,7 +73,7 @@ need_calibrate() {
 need_fake() {
     fake=$LAYERMETER_BIN/layermeter-calibrate-fake
     [ -x "$fake" ] || skip "this build has no layermeter-calibrate-fake"
-    ASAN_OPTIONS=detect_leaks=0 # of Open MPI
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # of Open MPI
     export ASAN_OPTIONS
 }
 

@@ -42,8 +42,8 @@ for gpu in v100 p100; do
             printf "%d,%d,%d,%d,%d,1,same,relu,1,%s,%.6g\n", n, m, k, c, d, i % 2 ? "sgd" : "none", slow * (0.02 + 2e-9 * n * m * m * k * k * c * d) } }' |
         gzip >"$work/data/justus2018/conv_$gpu.csv.gz"
 done
-measured own '[layers.conv]' 'type = conv2d' 'count = 320' 'batch = 1..8' 'input = 3x16x16' 'filters = 1..64' 'kernel = 1, 3' 'activation = none, relu' \
-    '[layers.dense]' 'type = linear' 'count = 320' 'batch = 1..64' 'input = 64' 'features = 1..512' 'activation = none, tanh'
+measured own '[layers.conv]' 'type = conv2d' 'count = 240' 'batch = 1..8' 'input = 3x16x16' 'filters = 1..64' 'kernel = 1, 3' 'activation = none, relu' \
+    '[layers.dense]' 'type = linear' 'count = 240' 'batch = 1..64' 'input = 64' 'features = 1..512' 'activation = none, tanh'
 LAYERMETER_DATA=$work/data "$source/examples/papers/justus.sh" --rows 225 "$work/results" >"$work/out" 2>"$work/err" ||
     { cat "$work/out" "$work/err"; fail "justus.sh: exit $?"; }
 for row in 'conv_v100  *22  *1\.73 ( *[0-9.]+){6}' 'dense_p100  *22  *\.033 ( *[0-9.]+){6}' '  v100  *39\.6( *[0-9.]+){2}' '  p100  *-( *[0-9.]+){2}' \
@@ -57,7 +57,7 @@ measured layers '[layers.conv]' 'type = conv2d' 'count = 60' 'batch = 1..8' 'inp
     '[layers.norm]' 'type = layer_norm' 'count = 60' 'batch = 1..64' '_w = 8..512' 'input = ${_w}' 'dims = 1'
 rm -rf "$work/results/networks"
 measured networks '[networks]' 'networks = vgg11' 'batch = 1, 2' 'image = 64'
-LAYERMETER_DATA=$work/data LEARN=passes=100,parts=2 "$source/examples/papers/prenet.sh" "$work/results" >"$work/out" 2>"$work/err" ||
+LAYERMETER_DATA=$work/data LEARN=passes=30,parts=2 "$source/examples/papers/prenet.sh" "$work/results" >"$work/out" 2>"$work/err" ||
     { cat "$work/out" "$work/err"; fail "prenet.sh: exit $?"; }
 for row in 'conv  *[0-9]+  random forest .* [0-9.]+' 'layernorm  *[0-9]+  MLP .* [0-9.]+' 'conv( +[0-9.]+){5}' 'linear .*step( *[0-9.]+){7}' '  p100  *-( *[0-9.]+){2}' \
     '  vgg11 step  *-( *[0-9.]+){3}'; do

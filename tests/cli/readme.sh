@@ -112,7 +112,7 @@ python=$(command -v python3) && "$python" "$source/tests/traces/synthetic.py" --
 awk 'BEGIN {
     print "workload,group,gpu,seconds,busy_percent,power_mean_w"
     split("T4 V100-SXM2-16GB A10G", n); split("8 15 35", f); split("320 900 600", b); split("70 300 150", w)
-    for (i = 0; i < 40; i++) {
+    for (i = 0; i < 24; i++) {
         t = 1 + i % 8; s = (i * 37 % 40) / 40
         for (g = 1; g <= 3; g++) {
             x = t * s * 10 / f[g]; y = t * (1 - s) * 500 / b[g]
