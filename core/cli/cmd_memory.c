@@ -112,8 +112,8 @@ static const char details[] =
     "of cuDNN and BLAS, and temporaries of the optimizer. Nor are class labels that are no input of the\n"
     "network, and tensors that a script keeps too long. Measure the difference once and give it as\n"
     "--framework-overhead. Without it 'reserved' is what an allocator holds at the peak: 1.01 to 1.08\n"
-    "times what is allocated, as measured for 41 ranks; with --late-sums 1.06 to 1.68, 156 runs. 'fits'\n"
-    "says close above 90 % of the memory, or if that may not suffice.\n"
+    "times what is allocated, as measured for 41 ranks; with --late-sums 1.06 to 1.68, 156 runs. A step\n"
+    "does not fit if the low end exceeds the memory. 'close': the high end may, or 10 % are not left.\n"
     "\n"
     "Mixed precision is autocast of torch.cuda.amp (Micikevicius et al. 2018). Weights, gradients and\n"
     "optimizer state are in f32. Matrix products, convolutions and the layers behind them are in 16 bit;\n"
@@ -263,7 +263,9 @@ static void print_json(const question *q, const answer *a, const table *points, 
     if (q->a->room) {
         json_count(&j, "memory_bytes", (uint64_t)q->a->room);
         json_count(&j, "largest_batch", (uint64_t)a->largest);
-        json_count(&j, "short_bytes", a->largest ? 0 : a->beyond.peak - (uint64_t)q->a->room);
+        json_count(&j, "short_bytes",
+                   room_short(a->largest ? 0 : (double)a->beyond.peak, (uint64_t)q->a->room,
+                              q->a->overhead > 0, room_reserved(&q->a->memory)));
     }
     table_json(points, &j, "points");
     if (a->layer)
@@ -341,20 +343,21 @@ static lm_status measure(const question *q, int64_t batch, memory_use *out, memo
 static lm_status find_largest(question *q, answer *a, lm_error *err)
 {
     layout            l;
-    const rank_memory m    = asked(q, &q->a->bind, &l);
-    const uint64_t    room = (uint64_t)q->a->room;
-    int64_t           rank;
-    lm_status         status = q->a->layout.given
-                                   ? rank_memory_largest(&m, room, &a->largest, err)
-                                   : memory_largest_batch(q->net, q->reg, &q->a->bind, &q->a->memory, room,
-                                                          &a->largest, err);
+    const rank_memory m = asked(q, &q->a->bind, &l);
+    const uint64_t    room =
+        room_allowed((uint64_t)q->a->room, q->a->overhead > 0, room_reserved(&q->a->memory));
+    int64_t   rank;
+    lm_status status = q->a->layout.given
+                           ? rank_memory_largest(&m, room, &a->largest, err)
+                           : memory_largest_batch(q->net, q->reg, &q->a->bind, &q->a->memory, room,
+                                                  &a->largest, err);
 
     if (!status && a->largest)
         status = measure(q, a->largest, &a->at_largest, NULL, &rank, err);
     if (!status && a->largest < MEMORY_BATCH_MAX)
         status = measure(q, a->largest + 1, &a->beyond, NULL, &rank, err);
     if (!status && !a->largest && !q->a->layout.given)
-        room_remedy(q->net, q->reg, &q->a->bind, &q->a->memory, room, a->remedy);
+        room_remedy(q->net, q->reg, &q->a->bind, &q->a->memory, (uint64_t)q->a->room, a->remedy);
     if (!status && !option_given(q->o, &q->a->batch) && !q->a->layout.layout.micro_batch)
         q->largest = a->largest;
     return status;

@@ -38,7 +38,8 @@ typedef enum term_family {
     FAMILY_PLANES,
     /** elements of windows, copied for a product of matrices of each group by itself */
     FAMILY_COLUMNS,
-    FAMILY_POOL, /**< arithmetic of pooling */
+    /** elements that pooling reads, one FLOP each: so little arithmetic that memory bounds it */
+    FAMILY_POOL,
     /** elements of elementwise functions with more than two FLOP, such as exp */
     FAMILY_ELEMENTS,
     /* for networks of which only counts are known (counted.h): */

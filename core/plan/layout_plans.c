@@ -20,14 +20,18 @@ static layout_question question_of(const plan_job *job, size_t machine, int64_t 
     const device_room *room    = &job->side[machine].room;
     const int64_t      devices = job->question.setup.devices;
 
-    return (layout_question){ .ranks            = nodes * devices,
-                              .devices          = devices,
-                              .global_batch     = job->question.global_batch,
-                              .most_micro_batch = most,
-                              .room             = room->bytes ? (double)room->bytes : INFINITY,
-                              .overhead         = (double)room->overhead,
-                              .best             = best,
-                              .told             = job->told.told ? &job->told : NULL };
+    return (layout_question){
+        .ranks            = nodes * devices,
+        .devices          = devices,
+        .global_batch     = job->question.global_batch,
+        .most_micro_batch = most,
+        .room   = room->bytes ? (double)room_allowed(room->bytes, room->overhead > 0, ROOM_RESERVED)
+                              : INFINITY,
+        .memory = (double)room->bytes,
+        .overhead = (double)room->overhead,
+        .best     = best,
+        .told     = job->told.told ? &job->told : NULL
+    };
 }
 
 /* A whole run of steps of so many seconds. */
@@ -146,6 +150,7 @@ static lm_status nothing(const plan_job *job, const layout_tables *t, const layo
                          const layout_search *s, layout_counts *counts, lm_error *err)
 {
     const plan_side *side = &job->side[at->machine];
+    char             needs[ROOM_TEXT];
 
     if (counts->refused)
         return lm_error_set(err, LM_E_NOTFOUND, "%s: none of the best %zu layouts is predicted: %s",
@@ -160,9 +165,10 @@ static lm_status nothing(const plan_job *job, const layout_tables *t, const layo
     return lm_error_set(
         err, LM_E_NOTFOUND,
         "%s: none of %zu layouts on %lld node%s fits %.6g GB of memory: the smallest "
-        "takes %.6g GB",
+        "takes %s",
         side->name, s->looked_at, (long long)at->nodes, at->nodes == 1 ? "" : "s",
-        1e-9 * (double)side->room.bytes, 1e-9 * s->least_bytes);
+        1e-9 * (double)side->room.bytes,
+        room_needs(s->least_bytes, side->room.overhead > 0, ROOM_RESERVED, needs));
 }
 
 /* Finds the layouts for one number of nodes on a machine. */

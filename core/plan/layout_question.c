@@ -9,6 +9,7 @@
 #include "network/stages.h"
 #include "plan/layout_predict.h"
 #include "plan/layout_price.h"
+#include "plan/room.h"
 #include "predict/laid_out.h"
 
 #define TOLD(property) LAYOUT_BIT(TOLD_##property)
@@ -197,13 +198,14 @@ static lm_status try_one(const layout_question *q, const layout_asked *a, const 
 
 static lm_status too_large(const layout_question *q, const layout_search *s, lm_error *err)
 {
-    char words[LAYOUT_TEXT];
+    char words[LAYOUT_TEXT], needs[ROOM_TEXT];
 
     return lm_error_set(err, LM_E_NOTFOUND,
-                        "%.200s takes %.6g GB of the fullest rank%s, and its memory is %.6g GB: "
+                        "%.200s takes %s%s on the fullest rank, and its memory is %.6g GB: "
                         "--layouts 5 finds what fits",
-                        layout_print(q->told, words), 1e-9 * s->least_bytes,
-                        q->told->micro_batch ? "" : " at least", 1e-9 * q->room);
+                        layout_print(q->told, words), q->told->micro_batch ? "" : "at least ",
+                        room_needs(s->least_bytes, q->overhead > 0, ROOM_RESERVED, needs),
+                        1e-9 * q->memory);
 }
 
 lm_status layout_question_whole(const layout_question *q, const layout_asked *a, layout_search *out,

@@ -76,7 +76,8 @@ typedef struct layout_question {
     bool         splits; /**< layers can be divided among ranks of tp */
     /** an update needs whole matrices: no tp, ep, ZeRO, FSDP */
     bool   whole_updates;
-    double room;     /**< bytes of a rank's memory; INFINITY: no limit */
+    double room;     /**< bytes that a rank may allocate, room_allowed(); INFINITY: no limit */
+    double memory;   /**< bytes of its device, for messages */
     double overhead; /**< part of the memory that the step cannot use */
     /**
      * Bytes per byte of weights: of gradients in messages; in memory of weights, of gradients, of

@@ -64,14 +64,19 @@ static lm_status use_of(const asked_memory *a, memory_use *out, lm_error *err)
     return memory_of_step(a->l->net, a->l->reg, &a->bind, &a->with, out, NULL, err);
 }
 
+static uint64_t allowed_of(const limits *l)
+{
+    return room_allowed(l->room.bytes, l->room.overhead > 0, ROOM_RESERVED);
+}
+
 static lm_status largest_of(const asked_memory *a, int64_t *out, lm_error *err)
 {
-    const rank_memory m = ranks_of(a);
+    const rank_memory m       = ranks_of(a);
+    const uint64_t    allowed = allowed_of(a->l);
 
     if (a->l->setup->laid_out)
-        return rank_memory_largest(&m, a->l->room.bytes, out, err);
-    return memory_largest_batch(a->l->net, a->l->reg, &a->bind, &a->with, a->l->room.bytes, out,
-                                err);
+        return rank_memory_largest(&m, allowed, out, err);
+    return memory_largest_batch(a->l->net, a->l->reg, &a->bind, &a->with, allowed, out, err);
 }
 
 /* The message for a batch that exceeds the memory. */
@@ -79,7 +84,7 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
 {
     const limits   *l = a->l;
     int64_t         largest;
-    char            fits[80], need[ROOM_SIZE], has[ROOM_SIZE];
+    char            fits[80], need[ROOM_TEXT], has[ROOM_SIZE];
     const char     *of     = l->told ? "--memory" : l->device;
     const lm_status status = largest_of(a, &largest, err);
 
@@ -94,7 +99,8 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
                  : l->room.recompute                     ? " (--tp, --zero need less)"
                                      : " (--recompute, --tp, --zero need less)");
     snprintf(text, LIMITS_TEXT, "batch %lld needs %s, and %.80s has %s: %s",
-             (long long)a->bind.batch, room_size((double)needed, need), of,
+             (long long)a->bind.batch,
+             room_needs((double)needed, l->room.overhead > 0, ROOM_RESERVED, need), of,
              room_size((double)l->room.bytes, has), fits);
     return LM_OK;
 }
@@ -213,7 +219,7 @@ static lm_status check_memory(const limits *l, char *text, bool *too_much, lm_er
             if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
             status    = use_of(&a, &use, err);
-            *too_much = !status && use.peak > l->room.bytes;
+            *too_much = !status && use.peak > allowed_of(l);
             if (*too_much)
                 status = too_large(&a, use.peak, text, err);
             if (status || *too_much)

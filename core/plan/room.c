@@ -1,6 +1,7 @@
 /* Largest batches that fit a device's memory. */
 #include "plan/room.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "device/device.h"
@@ -10,11 +11,25 @@ room_reserve room_reserved(const memory_options *o)
     return o->late_sums ? ROOM_RESERVED_NANOTRON : ROOM_RESERVED;
 }
 
+uint64_t room_allowed(uint64_t memory, bool all, room_reserve r)
+{
+    return all ? memory : (uint64_t)((double)memory / r.low);
+}
+
+uint64_t room_short(double bytes, uint64_t memory, bool all, room_reserve r)
+{
+    return bytes > (double)room_allowed(memory, all, r)
+               ? (uint64_t)ceil((all ? 1 : r.low) * bytes) - memory
+               : 0;
+}
+
 room_verdict room_judge(double bytes, double memory, bool all, room_reserve r)
 {
     const bool close = bytes > (1 - MEMORY_LESS) * memory || r.high * bytes > memory;
 
-    return bytes > memory ? ROOM_SHORT : !all && close ? ROOM_CLOSE : ROOM_FITS;
+    if (bytes > (double)room_allowed((uint64_t)memory, all, r))
+        return ROOM_SHORT;
+    return !all && close ? ROOM_CLOSE : ROOM_FITS;
 }
 
 const char *room_verdict_name(room_verdict v)
@@ -86,16 +101,18 @@ void room_print(const room_answer *a, FILE *out)
                 room_needs(peak, a->all, a->reserve, needs), room,
                 room_verdict_words(room_judge(peak, (double)a->room, a->all, a->reserve)));
     if (!a->largest)
-        fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB%s%s\n",
-                1e-9 * (double)(a->beyond - a->room), 1e-9 * (double)a->beyond,
-                *a->remedy ? "; " : "", a->remedy);
+        fprintf(out, "does not fit at batch 1: short by %.6g GB: %s%s%s\n",
+                1e-9 * (double)room_short((double)a->beyond, a->room, a->all, a->reserve),
+                room_needs((double)a->beyond, a->all, a->reserve, needs), *a->remedy ? "; " : "",
+                a->remedy);
     else if (a->largest == MEMORY_BATCH_MAX)
         fprintf(out, "2^40 samples and more fit %.6g GB\n", room);
     else
-        fprintf(out, "largest batch that fits %.6g GB: %lld (%.6g GB%s; %lld would need %.6g GB)\n",
-                room, (long long)a->largest, 1e-9 * (double)a->at,
+        fprintf(out, "largest batch that fits %.6g GB: %lld (%.6g GB%s%s; %lld would %s %.6g GB)\n",
+                room, (long long)a->largest, 1e-9 * (double)a->at, a->all ? "" : " allocated",
                 most == ROOM_CLOSE ? ", within the error" : "", (long long)a->largest + 1,
-                1e-9 * (double)a->beyond);
+                a->all ? "need" : "reserve at least",
+                1e-9 * (a->all ? 1 : a->reserve.low) * (double)a->beyond);
 }
 
 memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype,
@@ -115,7 +132,8 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
                           const sync_policy *sync, optimizer o, const layout *l,
                           const device_room *room, batch_limits *out, lm_error *err)
 {
-    batch_limits limits;
+    batch_limits   limits;
+    const uint64_t allowed = room_allowed(room->bytes, room->overhead > 0, ROOM_RESERVED);
 
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
@@ -131,8 +149,8 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
                 *to = limits.largest[0][0];
                 continue;
             }
-            status = l ? rank_memory_largest(&rank, room->bytes, to, err)
-                       : memory_largest_batch(net, reg, b, &with, room->bytes, to, err);
+            status = l ? rank_memory_largest(&rank, allowed, to, err)
+                       : memory_largest_batch(net, reg, b, &with, allowed, to, err);
             if (status)
                 return status;
         }
@@ -182,7 +200,10 @@ const char *room_remedy(const network *net, const registry *reg, const bind_opti
         bind.mixed    = tried[i].dtype ? 0 : b->mixed;
         how.recompute = tried[i].recompute ? tried[i].recompute : how.recompute;
         if (!memory_of_step(net, reg, &bind, &how, &use, NULL, NULL) &&
-            use.peak <= bytes) { /* a network without blocks cannot recompute them */
+            use.peak <=
+                room_allowed(
+                    bytes, with->overhead > 0,
+                    room_reserved(with))) { /* a network without blocks cannot recompute them */
             snprintf(text, ROOM_REMEDY, "it fits with %s: %s", tried[i].words,
                      room_size((double)use.peak, size));
             break;

@@ -19,11 +19,11 @@ typedef struct device_room {
 /** Share of a device's memory that context, libraries and the allocator may hold. */
 #define MEMORY_LESS 0.10
 
-/** Does what a step allocates fit a device's memory? */
+/** Does what a step reserves fit a device's memory? */
 typedef enum room_verdict {
     ROOM_FITS,
-    ROOM_CLOSE, /**< within the error: it leaves less than MEMORY_LESS */
-    ROOM_SHORT  /**< it does not */
+    ROOM_CLOSE, /**< within the error: the interval holds the memory, or less than MEMORY_LESS is left */
+    ROOM_SHORT /**< not even the interval's low end fits */
 } room_verdict;
 
 /** Memory that PyTorch's caching allocator reserves at the peak, over what is allocated. */
@@ -41,7 +41,17 @@ typedef struct room_reserve {
 /** The one that fits the options: `late_sums` are nanotron's. */
 room_reserve room_reserved(const memory_options *o);
 
-/** `all`: the bytes hold context and allocator, too; else ROOM_CLOSE also if r.high does not suffice. */
+/**
+ * Bytes that a step may allocate: the least that an allocator reserves for them is the whole memory.
+ * Every command finds the largest batch and drops layouts by this limit.
+ *
+ * @param memory of the device, in bytes
+ * @param all    the bytes of a step hold context and allocator, too: the limit is the memory
+ */
+uint64_t room_allowed(uint64_t memory, bool all, room_reserve r);
+/** Bytes of memory that such a step lacks at least; 0: it may fit. */
+uint64_t room_short(double bytes, uint64_t memory, bool all, room_reserve r);
+/** Judges `bytes` that a step allocates; ROOM_SHORT: more than room_allowed(). */
 room_verdict room_judge(double bytes, double memory, bool all, room_reserve r);
 /** "yes", "close", "no". */
 const char *room_verdict_name(room_verdict v);

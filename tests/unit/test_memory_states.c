@@ -2,6 +2,7 @@
 #include "memory_by_hand.h"
 
 #include "network/autocast.h"
+#include "plan/room.h"
 
 static void mixed_precision_halves_what_autocast_halves(void **state)
 {
@@ -192,9 +193,28 @@ static void a_shared_weight_counts_once_and_sums_its_gradient(void **state)
     nets_free(&m);
 }
 
+/* 101 bytes of memory and 1 % to 8 %: 100 allocated reserve 101 to 108; 93 at most 100.44. */
+static void a_step_fits_by_what_its_allocator_reserves(void **state)
+{
+    const room_reserve r = { 1.01, 1.08 };
+
+    (void)state;
+    assert_int_equal(room_allowed(101, false, r), 100);
+    assert_int_equal(room_allowed(101, true, r), 101);
+    assert_int_equal(room_judge(90, 101, false, r), ROOM_FITS);
+    assert_int_equal(room_judge(93, 101, false, r), ROOM_CLOSE); /* a tenth is not left */
+    assert_int_equal(room_judge(100, 101, false, r), ROOM_CLOSE);
+    assert_int_equal(room_judge(101, 101, false, r), ROOM_SHORT);
+    assert_int_equal(room_judge(101, 101, true, r), ROOM_FITS);
+    assert_int_equal(room_short(100, 101, false, r), 0);
+    assert_int_equal(room_short(200, 101, false, r), 101); /* 202 are reserved */
+    assert_int_equal(room_short(200, 101, true, r), 99);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_fits_by_what_its_allocator_reserves),
         cmocka_unit_test(mixed_precision_halves_what_autocast_halves),
         cmocka_unit_test(products_in_f8_keep_what_they_read),
         cmocka_unit_test(autocast_treats_layers_as_its_lists_say),

@@ -368,6 +368,18 @@ static void loops_of_a_cpu_leave_out_rows_of_padding(void **state)
     assert_close(on_cpu(&other, "conv1x1.flops.grad_weight"), 1, 1e-12);
 }
 
+/* 1 FLOP for each element that is read: 0.25 FLOP/byte of f32, below the balance of any device. */
+static void memory_bounds_what_pooling_reads(void **state)
+{
+    (void)state;
+    assert_int_equal(term_family_bound(term_family_of(term_parse("max_pool.flops.forward"))),
+                     BOUND_TRAFFIC);
+    assert_int_equal(term_family_bound(term_family_of(term_parse("avg_pool.flops.grad_input"))),
+                     BOUND_TRAFFIC);
+    assert_int_equal(term_family_bound(term_family_of(term_parse("conv3x3.flops.forward"))),
+                     BOUND_ARITHMETIC);
+}
+
 static void names_go_there_and_back(void **state)
 {
     char name[64];
@@ -396,6 +408,7 @@ int main(void)
         cmocka_unit_test(weights_that_a_cache_holds_are_traffic),
         cmocka_unit_test(updates_that_a_cpus_cache_holds_are_apart),
         cmocka_unit_test(loops_of_a_cpu_leave_out_rows_of_padding),
+        cmocka_unit_test(memory_bounds_what_pooling_reads),
         cmocka_unit_test(names_go_there_and_back),
     };
 

@@ -41,6 +41,7 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
     const plan_side *side = &job->side[i];
     step_setup       s    = job->question.setup;
     const int64_t    most = most_of(job);
+    char             needed[ROOM_TEXT];
     lm_status        status;
 
     s.nodes = nodes;
@@ -52,13 +53,13 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
     out->batch = batch_limit(job->machine[i].fits, step_setup_ranks(&s), s.sync.accumulation);
     if (!out->batch) {
         status = needs(job, i, 1, step_setup_ranks(&s) > 1, &out->use, err);
-        return status
-                   ? status
-                   : lm_error_set(
-                         err, LM_E_NOTFOUND,
-                         "%s: not even batch 1 fits %.6g GB: it needs %.6g GB; take another "
-                         "--optimizer, --dtype or device",
-                         side->name, 1e-9 * (double)side->room.bytes, 1e-9 * (double)out->use.peak);
+        return status ? status
+                      : lm_error_set(err, LM_E_NOTFOUND,
+                                     "%s: not even batch 1 fits %.6g GB: it needs %s; take another "
+                                     "--optimizer, --dtype or device",
+                                     side->name, 1e-9 * (double)side->room.bytes,
+                                     room_needs((double)out->use.peak, side->room.overhead > 0,
+                                                ROOM_RESERVED, needed));
     }
     out->limited = out->batch <= most;
     if (!out->limited)

@@ -198,11 +198,11 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
         fprintf(out, ", %.4g W a device, %.4g kWh", r->power.watts.value, r->power.kwh);
     fputc('\n', out);
     if (verdict_of(r) == ROOM_CLOSE)
-        fprintf(
-            out,
-            "  close to the limit: %.4g of %.4g GB leave %.3g GB for libraries and the allocator "
-            "(--framework-overhead 8GB searches with more)\n",
-            1e-9 * p->found.bytes, 1e-9 * r->room, 1e-9 * (r->room - p->found.bytes));
+        fprintf(out,
+                "  %s: %.4g of %.4g GB leave %.3g GB for libraries and the allocator "
+                "(--framework-overhead 8GB searches with more)\n",
+                room_verdict_words(ROOM_CLOSE), 1e-9 * p->found.bytes, 1e-9 * r->room,
+                1e-9 * (r->room - p->found.bytes));
 }
 
 /* Numbers of nodes in a row on which nothing fits a machine's memory, from `c` on: one line for all. */
@@ -212,6 +212,7 @@ static size_t put_short(const plan_job *job, const layout_plans *p, size_t c, FI
     const plan_side     *side  = &job->side[k->machine];
     const layout_counts *least = k;
     size_t               n     = 1;
+    char                 needs[ROOM_TEXT];
 
     while (c + n < p->n_counts && p->counts[c + n].machine == k->machine &&
            p->counts[c + n].short_of > 0) {
@@ -222,13 +223,13 @@ static size_t put_short(const plan_job *job, const layout_plans *p, size_t c, FI
         fprintf(out, "%s\n", k->none);
         return n;
     }
-    fprintf(
-        out,
-        "%s: no layout on %lld to %lld nodes fits %.6g GB of memory: the smallest takes %.6g GB "
-        "on %lld node%s\n",
-        side->name, (long long)k->nodes, (long long)p->counts[c + n - 1].nodes,
-        1e-9 * (double)side->room.bytes, 1e-9 * least->short_of, (long long)least->nodes,
-        least->nodes == 1 ? "" : "s");
+    fprintf(out,
+            "%s: no layout on %lld to %lld nodes fits %.6g GB of memory: the smallest takes %s "
+            "on %lld node%s\n",
+            side->name, (long long)k->nodes, (long long)p->counts[c + n - 1].nodes,
+            1e-9 * (double)side->room.bytes,
+            room_needs(least->short_of, side->room.overhead > 0, ROOM_RESERVED, needs),
+            (long long)least->nodes, least->nodes == 1 ? "" : "s");
     return n;
 }
 
