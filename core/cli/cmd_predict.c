@@ -9,7 +9,7 @@
 #include "predict/dataset.h"
 #include "predict/generation.h"
 #include "report/explain_view.h"
-#include "report/pipeline_view.h"
+#include "report/timeline_view.h"
 
 typedef struct predict_options {
     fleet_options fleet;
@@ -301,7 +301,7 @@ static lm_status draw_stages(const predict_options *a, const side *m, lm_error *
     const lm_status      status = scale_setup(&q, a->nodes.at[0], &s, err);
 
     return status ? status
-                  : pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step,
+                  : timeline_draw_step(a->timeline, m->s->who, &s, &m->first.step,
                                        a->layout.given ? a->layout.words : "", err);
 }
 
@@ -373,7 +373,7 @@ static lm_status check(options *o, lm_error *err)
         status = setup_check(o, &a->how, &a->fleet.session, false, err);
     a->how.setup.layout   = a->layout.layout;
     a->how.setup.laid_out = a->layout.given;
-    if (!status && a->timeline && pipeline_draw_check(a->timeline, err))
+    if (!status && a->timeline && timeline_draw_check(a->timeline, err))
         return misused(o, &a->timeline, err, "expected a name ending in .svg or .json");
     if (!status && a->timeline && (points_of(a) > 1 || a->how.program != PROGRAM_TRAINING))
         return misused(o, &a->timeline, err,

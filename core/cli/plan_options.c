@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "cli/power_options.h"
-#include "report/pipeline_view.h"
 #include "report/plan/fields.h"
 #include "report/plan/layouts.h"
+#include "report/timeline_view.h"
 
 static const field *columns_of(const plan_options *a)
 {
@@ -96,7 +96,7 @@ static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
                        "what an evaluation takes is not told of layouts: leave it out");
     if (a->plot)
         return misused(o, &a->plot, err, "draws plans of replicas: of a layout --timeline");
-    return a->timeline && pipeline_draw_check(a->timeline, err)
+    return a->timeline && timeline_draw_check(a->timeline, err)
                ? misused(o, &a->timeline, err, "expected a name ending in .svg or .json")
                : LM_OK;
 }

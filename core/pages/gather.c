@@ -263,9 +263,9 @@ static lm_status gather_stages(const page *p, page_machine *m, const step_setup 
 
     if (!p->layout || s->layout.pp == 1 || tasks > PAGE_TASKS)
         return LM_OK;
-    status = pipeline_picture_of(m->who, s, &m->apart->step, p->layout, &m->tasks, &m->stages, err);
+    status = timeline_picture_of(m->who, s, &m->apart->step, p->layout, &m->tasks, &m->stages, err);
     if (!status)
-        pipeline_begin(&m->tasks, &m->stages);
+        timeline_begin(&m->tasks, &m->stages);
     return status;
 }
 

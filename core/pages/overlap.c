@@ -223,7 +223,7 @@ static void put_stages(const page_machine *m, FILE *out)
     if (!m->tasks.n)
         return;
     fputs("<figure class=\"wide\">\n", out);
-    pipeline_put_svg(&m->stages, out);
+    timeline_put_svg(&m->stages, out);
     fputs("<figcaption>", out);
     html_textf(out, "%s: the tasks of each stage; the number is that of the micro-batch.",
                m->label);

@@ -11,7 +11,7 @@
 #include "predict/explain.h"
 #include "predict/scaling.h"
 #include "report/chart.h"
-#include "report/pipeline_view.h"
+#include "report/timeline_view.h"
 
 #define PAGE_MACHINES CHART_CURVES
 #define PAGE_CHARTS   (6 + 2 * PAGE_MACHINES) /* 2: of each machine */
@@ -39,8 +39,8 @@ typedef struct page_machine {
     step_times    buckets; /**< none on one device */
     lm_error      untold;  /**< why nothing is known of buckets */
     /** of a pipeline: tasks of its stages, at `at` nodes; none: not a pipeline, or too many */
-    pipeline_tasks   tasks;
-    pipeline_picture stages;
+    timeline_tasks   tasks;
+    timeline_picture stages;
 } page_machine;
 
 struct page;

@@ -10,9 +10,9 @@
 #include "plan/layout_predict.h"
 #include "plan/limits.h"
 #include "predict/predict.h"
-#include "report/pipeline_view.h"
 #include "report/plan/parts.h"
 #include "report/step_fields.h"
+#include "report/timeline_view.h"
 
 /* A row. */
 typedef struct layout_row {
@@ -330,7 +330,7 @@ static void put_choices(const plan_job *job, const layout_plans *p, const layout
 }
 
 /* The search's sums tell the tasks of a stage: drawn as long as its predicted passes are. */
-static void stretch(const layout_found *f, pipeline_tasks *tasks)
+static void stretch(const layout_found *f, timeline_tasks *tasks)
 {
     const double passes = f->step - f->share[SHARE_DATA] - f->share[SHARE_UPDATE];
     double       end    = 0;
@@ -345,23 +345,23 @@ static void stretch(const layout_found *f, pipeline_tasks *tasks)
 
 static lm_status draw(const plan_job *job, const layout_plan *p, const char *path, lm_error *err)
 {
-    pipeline_tasks   tasks = { .task = NULL };
-    pipeline_picture picture;
+    timeline_tasks   tasks = { .task = NULL };
+    timeline_picture picture;
     char             words[LAYOUT_TEXT];
-    lm_status        status = layout_plan_tasks(job, p, pipeline_tasks_take, &tasks, err);
+    lm_status        status = layout_plan_tasks(job, p, timeline_tasks_take, &tasks, err);
 
     if (!status) {
         stretch(&p->found, &tasks);
         snprintf(tasks.title, sizeof tasks.title, "%.100s, %s: a step", job->network,
                  layout_print(&p->found.layout, words));
         picture =
-            (pipeline_picture){ .title  = tasks.title,
+            (timeline_picture){ .title  = tasks.title,
                                 .ranks  = p->found.layout.pp,
                                 .task   = tasks.task,
                                 .n      = tasks.n,
                                 .behind = p->found.share[SHARE_DATA] + p->found.share[SHARE_UPDATE],
                                 .step   = p->found.step };
-        status = pipeline_draw(path, &tasks, &picture, err);
+        status = timeline_draw(path, &tasks, &picture, err);
     }
     free(tasks.task);
     return status;

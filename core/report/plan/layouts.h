@@ -12,7 +12,7 @@ extern const field layout_fields[];
  * Prints the extent of the search, the limit of the best layout, reasons against others; then a row
  * for each layout.
  *
- * @param picture file for a picture of the first layout's pipeline (pipeline_draw()); NULL: none
+ * @param picture file for a picture of the first layout's pipeline (timeline_draw()); NULL: none
  */
 lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const table_look *look,
                              const char *picture, lm_error *err);

@@ -6,32 +6,32 @@
 
 #include "base/file.h"
 #include "folder.h"
-#include "report/pipeline_view.h"
+#include "report/timeline_view.h"
 
-static pipeline_tasks tasks_of_two_stages(void)
+static timeline_tasks tasks_of_two_stages(void)
 {
     const pipeline_stage    stage[] = { { .forward = 1, .input = 1, .weight = 1 },
                                         { .forward = 1, .input = 1, .weight = 1 } };
     const pipeline_question q       = {
               .rule = PIPELINE_ZB_H1, .ranks = 2, .chunks = 1, .micro_batches = 2, .stage = stage
     };
-    pipeline_tasks tasks = { .task = NULL };
+    timeline_tasks tasks = { .task = NULL };
     double         step;
     lm_error       err = { LM_OK, "" };
 
-    assert_int_equal(pipeline_run(&q, &step, NULL, pipeline_tasks_take, &tasks, &err), LM_OK);
+    assert_int_equal(pipeline_run(&q, &step, NULL, timeline_tasks_take, &tasks, &err), LM_OK);
     assert_int_equal(tasks.n, 12);
     assert_close(step, 7, 1e-12); /* 2 x 3 + 1 */
     return tasks;
 }
 
-static char *drawn(const char *path, pipeline_tasks *tasks, pipeline_picture *p)
+static char *drawn(const char *path, timeline_tasks *tasks, timeline_picture *p)
 {
     char    *text = NULL;
     size_t   n;
     lm_error err = { LM_OK, "" };
 
-    pipeline_draw(path, tasks, p, &err);
+    timeline_draw(path, tasks, p, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(file_read_text(path, &text, &n, &err), LM_OK);
     return text;
@@ -48,8 +48,8 @@ static size_t count(const char *text, const char *what)
 
 static void a_picture_has_a_bar_for_each_task(void **state)
 {
-    pipeline_tasks   tasks = tasks_of_two_stages();
-    pipeline_picture p     = {
+    timeline_tasks   tasks = tasks_of_two_stages();
+    timeline_picture p     = {
             .title = "a < b", .ranks = 2, .task = tasks.task, .n = tasks.n, .behind = 1, .step = 8
     };
     char *svg;
@@ -71,8 +71,8 @@ static void a_picture_has_a_bar_for_each_task(void **state)
 /* Trace Event Format: complete events, microseconds, a thread for each stage. */
 static void a_trace_has_an_event_for_each_task(void **state)
 {
-    pipeline_tasks   tasks = tasks_of_two_stages();
-    pipeline_picture p     = {
+    timeline_tasks   tasks = tasks_of_two_stages();
+    timeline_picture p     = {
             .title = "t", .ranks = 2, .task = tasks.task, .n = tasks.n, .behind = 0, .step = 7
     };
     char *text;
@@ -91,12 +91,12 @@ static void a_trace_has_an_event_for_each_task(void **state)
 
 static void other_files_are_refused(void **state)
 {
-    pipeline_tasks   none = { .task = NULL };
-    pipeline_picture p    = { .title = "t", .ranks = 1, .step = 1 };
+    timeline_tasks   none = { .task = NULL };
+    timeline_picture p    = { .title = "t", .ranks = 1, .step = 1 };
     lm_error         err;
 
     (void)state;
-    assert_int_equal(pipeline_draw("t.png", &none, &p, &err), LM_E_ARG);
+    assert_int_equal(timeline_draw("t.png", &none, &p, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "t.png: expected a name ending in .svg or .json");
 }
 
@@ -104,8 +104,8 @@ static void other_files_are_refused(void **state)
 static void later_chunks_are_paler(void **state)
 {
     pipeline_task    task[3];
-    pipeline_tasks   tasks = { .task = task, .n = 3 };
-    pipeline_picture p     = { .title = "t", .ranks = 1, .task = task, .n = 3, .step = 3 };
+    timeline_tasks   tasks = { .task = task, .n = 3 };
+    timeline_picture p     = { .title = "t", .ranks = 1, .task = task, .n = 3, .step = 3 };
     char            *svg;
 
     (void)state;
@@ -128,9 +128,9 @@ static void later_chunks_are_paler(void **state)
 /* Of two ranks the first 200 tasks of a second each, by their start; the 201st starts after 100 s. */
 static void of_a_long_step_the_beginning_is_drawn(void **state)
 {
-    const size_t     n     = PIPELINE_BARS_MAX + 2;
-    pipeline_tasks   tasks = { .task = calloc(n, sizeof *tasks.task), .n = n, .title = "a step" };
-    pipeline_picture p     = {
+    const size_t     n     = TIMELINE_BARS_MAX + 2;
+    timeline_tasks   tasks = { .task = calloc(n, sizeof *tasks.task), .n = n, .title = "a step" };
+    timeline_picture p     = {
             .title = tasks.title, .ranks = 2, .task = tasks.task, .n = n, .behind = 9, .step = 4010
     };
     char *svg;

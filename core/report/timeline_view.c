@@ -1,5 +1,5 @@
 /* Timelines of steps: SVG by hand, and Trace Event Format. */
-#include "report/pipeline_view.h"
+#include "report/timeline_view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "report/html.h"
 #include "report/json.h"
 
-lm_status pipeline_tasks_take(void *by, const pipeline_task *t, lm_error *err)
+lm_status timeline_tasks_take(void *by, const pipeline_task *t, lm_error *err)
 {
-    pipeline_tasks *all = by;
+    timeline_tasks *all = by;
 
     if (!array_grow(&all->task, all->n, &all->room, sizeof *all->task))
         return no_memory(err);
@@ -34,12 +34,12 @@ static int by_start(const void *a, const void *b)
                                 : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-void pipeline_begin(pipeline_tasks *tasks, pipeline_picture *p)
+void timeline_begin(timeline_tasks *tasks, timeline_picture *p)
 {
-    const size_t most = (size_t)p->ranks * PIPELINE_BARS_RANK;
+    const size_t most = (size_t)p->ranks * TIMELINE_BARS_RANK;
     const double step = p->step;
 
-    if (p->n <= PIPELINE_BARS_MAX || p->n <= most)
+    if (p->n <= TIMELINE_BARS_MAX || p->n <= most)
         return;
     qsort(tasks->task, p->n, sizeof *tasks->task, by_start);
     p->n          = most;
@@ -64,18 +64,18 @@ static const char *colour_of(pipeline_pass pass)
     return chart_part_colour(pass == PIPELINE_FORWARD ? CHART_FORWARD : CHART_BACKWARD);
 }
 
-static double x_of(const pipeline_picture *p, double seconds)
+static double x_of(const timeline_picture *p, double seconds)
 {
     return LEFT + WIDTH * seconds / p->step;
 }
 
 /* Rows of the picture: stages, or the passes and the messages of one rank. */
-static int64_t rows_of(const pipeline_picture *p)
+static int64_t rows_of(const timeline_picture *p)
 {
     return p->ranks + (p->n_messages > 0);
 }
 
-static const char *name_of_row(const pipeline_picture *p, int64_t row, char text[32])
+static const char *name_of_row(const timeline_picture *p, int64_t row, char text[32])
 {
     if (row == p->ranks || p->ranks == 1)
         return row == p->ranks ? "messages" : "passes";
@@ -84,7 +84,7 @@ static const char *name_of_row(const pipeline_picture *p, int64_t row, char text
 }
 
 /* Number of the last chunk. */
-static int64_t last_chunk(const pipeline_picture *p)
+static int64_t last_chunk(const timeline_picture *p)
 {
     int64_t last = 0;
 
@@ -97,7 +97,7 @@ static int64_t last_chunk(const pipeline_picture *p)
 #define BEHIND "messages of gradients, update"
 
 /* Later chunks are paler, in equal steps; numbers on pale bars are dark. */
-static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t, int64_t last)
+static void put_bar(FILE *out, const timeline_picture *p, const pipeline_task *t, int64_t last)
 {
     const double  x = x_of(p, t->start), width = x_of(p, t->end) - x;
     const int64_t y       = TOP + t->rank * ROW;
@@ -116,7 +116,7 @@ static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t
                 (long long)(y + BAR - 6), opacity < 0.69 ? "n d" : "n", (long long)t->micro_batch);
 }
 
-static void put_message(FILE *out, const pipeline_picture *p, const overlap_bucket *b)
+static void put_message(FILE *out, const timeline_picture *p, const overlap_bucket *b)
 {
     const double x = x_of(p, p->last + b->start), width = x_of(p, p->last + b->end) - x;
 
@@ -127,7 +127,7 @@ static void put_message(FILE *out, const pipeline_picture *p, const overlap_buck
             chart_part_colour(CHART_SYNC), b->bytes / 1e6, p->last + b->start, p->last + b->end);
 }
 
-static void put_axis(FILE *out, const pipeline_picture *p)
+static void put_axis(FILE *out, const timeline_picture *p)
 {
     const double y    = (double)(TOP + rows_of(p) * ROW);
     const double size = pow(10, floor(log10(p->step / 4)));
@@ -143,7 +143,7 @@ static void put_axis(FILE *out, const pipeline_picture *p)
             y + 36);
 }
 
-static void put_legend(FILE *out, const pipeline_picture *p, int64_t last)
+static void put_legend(FILE *out, const timeline_picture *p, int64_t last)
 {
     const double y                      = (double)(TOP + rows_of(p) * ROW + 46);
     bool         has[N_PIPELINE_PASSES] = { false };
@@ -173,7 +173,7 @@ static void put_legend(FILE *out, const pipeline_picture *p, int64_t last)
                 x, y, chart_part_colour(CHART_SYNC), x + 17, y + 11, BEHIND);
 }
 
-void pipeline_put_svg(const pipeline_picture *p, FILE *out)
+void timeline_put_svg(const timeline_picture *p, FILE *out)
 {
     const long long height = TOP + rows_of(p) * ROW + BELOW, width = LEFT + WIDTH + 30;
     const int64_t   last = last_chunk(p);
@@ -211,7 +211,7 @@ void pipeline_put_svg(const pipeline_picture *p, FILE *out)
 static lm_status put_svg(void *context, FILE *out, lm_error *err)
 {
     (void)err;
-    pipeline_put_svg(context, out);
+    timeline_put_svg(context, out);
     return LM_OK;
 }
 
@@ -259,7 +259,7 @@ static void put_event(json *j, const pipeline_task *t)
 
 static lm_status put_trace(void *context, FILE *out, lm_error *err)
 {
-    const pipeline_picture *p = context;
+    const timeline_picture *p = context;
     json                    j = { .out = out, .one_line = true };
 
     (void)err;
@@ -301,27 +301,27 @@ static bool ends_in(const char *path, const char *suffix)
     return n > s && !strcmp(path + n - s, suffix);
 }
 
-lm_status pipeline_draw_check(const char *path, lm_error *err)
+lm_status timeline_draw_check(const char *path, lm_error *err)
 {
     return ends_in(path, ".svg") || ends_in(path, ".json")
                ? LM_OK
                : lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg or .json", path);
 }
 
-lm_status pipeline_draw(const char *path, pipeline_tasks *tasks, pipeline_picture *p, lm_error *err)
+lm_status timeline_draw(const char *path, timeline_tasks *tasks, timeline_picture *p, lm_error *err)
 {
-    const lm_status status = pipeline_draw_check(path, err);
+    const lm_status status = timeline_draw_check(path, err);
 
     if (status)
         return status;
     if (ends_in(path, ".json"))
         return file_put(path, put_trace, p, err);
-    pipeline_begin(tasks, p);
+    timeline_begin(tasks, p);
     return file_put(path, put_svg, p, err);
 }
 
 /* Passes of one rank, micro-batch by micro-batch: a pipeline of one stage. */
-static lm_status take_passes(const step_setup *s, const step_times *t, pipeline_tasks *tasks,
+static lm_status take_passes(const step_setup *s, const step_times *t, timeline_tasks *tasks,
                              lm_error *err)
 {
     const double            micro = (double)s->sync.accumulation;
@@ -334,12 +334,12 @@ static lm_status take_passes(const step_setup *s, const step_times *t, pipeline_
                                       .stage         = &all };
     double                  step;
 
-    return pipeline_run(&q, &step, NULL, pipeline_tasks_take, tasks, err);
+    return pipeline_run(&q, &step, NULL, timeline_tasks_take, tasks, err);
 }
 
 /* The passes and messages of a rank without stages. */
-static lm_status picture_of_rank(const predictor *who, const step_setup *s, pipeline_tasks *tasks,
-                                 pipeline_picture *out, lm_error *err)
+static lm_status picture_of_rank(const predictor *who, const step_setup *s, timeline_tasks *tasks,
+                                 timeline_picture *out, lm_error *err)
 {
     prediction p;
     step_times t;
@@ -353,20 +353,20 @@ static lm_status picture_of_rank(const predictor *who, const step_setup *s, pipe
                             "%.80s: forward and backward pass are not known, only whole steps: a "
                             "timeline needs a layout (--tp, --fsdp, --pp) or several devices",
                             who->network);
-    *out   = (pipeline_picture){ .message = t.bucket, .n_messages = t.n };
+    *out   = (timeline_picture){ .message = t.bucket, .n_messages = t.n };
     status = take_passes(s, &t, tasks, err);
     if (tasks->n)
         out->last = tasks->task[tasks->n - 1].start;
     return status;
 }
 
-lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const prediction *p,
-                              const char *words, pipeline_tasks *tasks, pipeline_picture *out,
+lm_status timeline_picture_of(const predictor *who, const step_setup *s, const prediction *p,
+                              const char *words, timeline_tasks *tasks, timeline_picture *out,
                               lm_error *err)
 {
-    pipeline_picture rank   = { .n_messages = 0 };
+    timeline_picture rank   = { .n_messages = 0 };
     const lm_status  status = s->layout.pp > 1
-                                  ? predict_stage_tasks(who, s, pipeline_tasks_take, tasks, err)
+                                  ? predict_stage_tasks(who, s, timeline_tasks_take, tasks, err)
                                   : picture_of_rank(who, s, tasks, &rank, err);
     double           end    = 0;
 
@@ -374,7 +374,7 @@ lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const p
         end = fmax(end, tasks->task[i].end);
     snprintf(tasks->title, sizeof tasks->title, "%.100s%s%s: a step", who->network,
              *words ? ", " : "", words);
-    *out = (pipeline_picture){ .title      = tasks->title,
+    *out = (timeline_picture){ .title      = tasks->title,
                                .ranks      = s->layout.pp,
                                .task       = tasks->task,
                                .n          = tasks->n,
@@ -386,15 +386,15 @@ lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const p
     return status;
 }
 
-lm_status pipeline_draw_step(const char *path, const predictor *who, const step_setup *s,
+lm_status timeline_draw_step(const char *path, const predictor *who, const step_setup *s,
                              const prediction *p, const char *words, lm_error *err)
 {
-    pipeline_tasks   tasks = { .task = NULL };
-    pipeline_picture picture;
-    lm_status        status = pipeline_picture_of(who, s, p, words, &tasks, &picture, err);
+    timeline_tasks   tasks = { .task = NULL };
+    timeline_picture picture;
+    lm_status        status = timeline_picture_of(who, s, p, words, &tasks, &picture, err);
 
     if (!status)
-        status = pipeline_draw(path, &tasks, &picture, err);
+        status = timeline_draw(path, &tasks, &picture, err);
     free(tasks.task);
     free(tasks.message);
     return status;
