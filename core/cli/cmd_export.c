@@ -82,19 +82,22 @@ typedef struct written {
     const extrap_rows *c;
     extrap_format      f;
     const char        *title;
+    const char        *from; /* file of the rows, for errors; NULL: predicted */
 } written;
 
 static lm_status write_text(void *context, FILE *out, lm_error *err)
 {
-    const written *w = context;
+    const written  *w      = context;
+    const lm_status status = extrap_write(w->c->row, w->c->n, w->f, w->title, out, err);
 
-    return extrap_write(w->c->row, w->c->n, w->f, w->title, out, err);
+    if (status && w->from)
+        lm_error_prefix(err, "%s", w->from);
+    return status;
 }
 
-static lm_status write_rows(const extrap_rows *c, extrap_format f, const char *title,
-                            const char *path, lm_error *err)
+static lm_status write_rows(const written *of, const char *path, lm_error *err)
 {
-    written   w    = { c, f, title };
+    written   w    = *of;
     char     *text = NULL;
     size_t    size = 0;
     FILE     *memory;
@@ -123,11 +126,9 @@ static lm_status export_measurements(const options *o, lm_error *err)
     lm_status             status = observations_load(o->argument[0], &obs, err);
 
     snprintf(title, sizeof title, "measured, in seconds: %.150s", o->argument[0]);
-    if (!status &&
-        !(status = extrap_rows_measured(obs, &a->measured.names, a->measured.kind ? &a->kind : NULL,
-                                        &c, err)) &&
-        (status = write_rows(&c, a->format, title, a->output, err)))
-        lm_error_prefix(err, "%s", obs->path);
+    if (!status && !(status = extrap_rows_measured(obs, &a->measured.names,
+                                                   a->measured.kind ? &a->kind : NULL, &c, err)))
+        status = write_rows(&(written){ &c, a->format, title, obs->path }, a->output, err);
     if (!status)
         note_cut_short(obs->cut_short, obs->path);
     if (!status && c.n_flagged)
@@ -200,7 +201,7 @@ static lm_status write_predicted(extrap_rows *c, const export_options *a, const 
 
     if (a->format == EXTRAP_TEXT)
         extrap_rows_common(c, points, parts, sizeof parts);
-    if (!(status = write_rows(c, a->format, title, a->output, err)) && *parts)
+    if (!(status = write_rows(&(written){ c, a->format, title, NULL }, a->output, err)) && *parts)
         note(
             "%s left out: not known at every point, which the text format wants (--format extra-p-jsonl has them)",
             parts);

@@ -150,7 +150,7 @@ static const char details[] =
     "memory. Sums over blocks rank the layouts. More ranks of cp are skipped if they are too slow even\n"
     "under perfect scaling. The best layouts are predicted as by 'predict --layout', their memory as by\n"
     "'memory --layout'. In a layout mb is the micro-batch, ga the micro-steps of a step, gb the global\n"
-    "batch. Weights are in 16 bit, with --masters and --grad-dtype f32; with --mixed under autocast.\n"
+    "batch. Weights are in 16 bit, with --masters and --grad-accum-dtype f32 (with --mixed: autocast).\n"
     "Layouts that predict refuses are left out, and a note says so. A 'tie' may be as fast as the first\n"
     "within their intervals. --timeline draws the work of each stage over time, with its messages.\n"
     "\n"

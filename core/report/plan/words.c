@@ -69,8 +69,12 @@ static void say_run(const plan_job *job, const plan *p, char *out)
         snprintf(second, sizeof second, "%.3g", rate);
     else
         text_grouped((uint64_t)(rate + 0.5), second, sizeof second);
-    say(out, " infer%s %s samples, up to %s a second, in ", one ? "s" : "",
-        text_grouped((uint64_t)t->dataset, all, sizeof all), second);
+    say(out, " infer%s %s samples%s, up to %s a second, in ", one ? "s" : "",
+        text_grouped((uint64_t)t->dataset, all, sizeof all),
+        job->question.rate > 0 && (double)t->dataset == ceil(3600 * job->question.rate)
+            ? " (an hour at --rate)"
+            : "",
+        second);
 }
 
 /* "23.1 h (20.4 h to 25.9 h)" */

@@ -28,7 +28,7 @@ def memory(exam, network, layout, batch, stage=None, more=()):
     where = ("--stage", str(stage)) if stage else ()
     try:
         return {k: float(v or 0) for k, v in exam.program.table(
-            "memory", network, "--dtype", "bf16", "--masters", "--grad-dtype", "f32", "--optimizer", "adam", "--batch", str(batch), "--layout",
+            "memory", network, "--dtype", "bf16", "--masters", "--grad-accum-dtype", "f32", "--optimizer", "adam", "--batch", str(batch), "--layout",
             layout, *where, *more)[0].items() if k.endswith("_bytes")}
     except Failed as e:
         exam.skip(f"{NAME}: {layout}: {str(e).rsplit('layermeter:', 1)[-1]}")

@@ -137,7 +137,7 @@ def by_others(exam, steps, published):
 
 def held(exam, r, stage):
     where = ("--stage", str(stage)) if stage else ()
-    found = exam.program.table("memory", network(r), "--dtype", TYPE, "--masters", "--grad-dtype", "f32", "--fused-gradients", "--optimizer", "adam", "--batch", r["micro_batch"],
+    found = exam.program.table("memory", network(r), "--dtype", TYPE, "--masters", "--grad-accum-dtype", "f32", "--fused-gradients", "--optimizer", "adam", "--batch", r["micro_batch"],
                                "--layout", f"{layout(r)} ga{r['grad_accum']}", *where)[0]
     return float(found["peak_bytes"])
 
