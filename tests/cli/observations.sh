@@ -87,11 +87,14 @@ while read -r kind phase; do
 done <phases
 
 # ---- examples ----------------------------------------------------------------------------------
-# each loads: what fit has to say of them is that they are few
+# each loads: the third is a curve of a job, which two rows make; what fit has to say of the others is that they are few
 awk '/^```csv/ { n++; on = 1; next } /^```/ { on = 0 } on { print >"example" n ".csv" }' "$spec"
 [ -s example2.csv ] || fail "no examples"
+layermeter fit example3.csv -o curve.ini >out 2>err || fail "example3.csv: $(cat err)"
+grep -qx 'micro_steps = 1 [.][.] 2' curve.ini || fail "example3.csv: no micro-steps in its curve"
+rm example3.csv
 for example in example*.csv; do
     layermeter fit "$example" -o m.ini >out 2>err && fail "$example can be fitted"
     grep -Eq 'too few rows: no formula|steps under layouts, a fit to them takes 4 or more' err || fail "$example: $(cat err)"
 done
-echo "$(wc -l <specified) columns, $(wc -l <phases) phases, $(ls example*.csv | wc -l) examples"
+echo "$(wc -l <specified) columns, $(wc -l <phases) phases, $(ls example*.csv | wc -l) examples and a curve"
