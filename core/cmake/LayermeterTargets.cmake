@@ -13,8 +13,9 @@ if(LAYERMETER_SANITIZE)
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
     # what these tell depends on the optimizer, and a sanitized build has little of it
     $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation -Wno-maybe-uninitialized>)
-  # Undefined behaviour traps: a word for each place would be 9 MB that each start reads, and a fifth more time to compile.
-  # ASAN_OPTIONS=handle_sigill=1 tells the line. A program at a fixed place need not move the other sanitizer's tables.
+  # Undefined behaviour ends the program by a trap. Texts that explain each place would add 9 MB of data to each program
+  # and a third to the time of the compiler. ASAN_OPTIONS=handle_sigill=1 prints the file and line of a trap.
+  # A program at a fixed place (-no-pie) does not relocate the tables of the address sanitizer at each start.
   target_compile_options(layermeter_flags INTERFACE -fsanitize-undefined-trap-on-error)
   target_link_options(layermeter_flags INTERFACE -fsanitize=address,undefined
     $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)

@@ -65,6 +65,11 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
 
 /** Seconds of the device's own work in a micro-step. */
 double job_curve_own(const job_curve *c, double batch);
+/**
+ * Seconds of the device's own work in one of `micro` micro-steps, if the constant part a is the update
+ * alone. The update runs once a step, so the micro-steps share it.
+ */
+double job_curve_own_once(const job_curve *c, double batch, double micro);
 /** Seconds of the exposed all-reduces, on measured fabrics: see job_curve_knows(). */
 double job_curve_exposed(const job_curve *c, double hosts, double devices);
 /**
@@ -72,9 +77,6 @@ double job_curve_exposed(const job_curve *c, double hosts, double devices);
  * needed?
  */
 bool job_curve_knows(const job_curve *c, bool hosts, bool devices);
-
-/** The same if all of a is the update, which each of `micro` micro-steps has a share of. */
-double job_curve_own_once(const job_curve *c, double batch, double micro);
 
 /**
  * Factors of the bounds of these seconds, up and down: the central 90 %, from the errors of jobs

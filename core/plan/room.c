@@ -174,11 +174,12 @@ const char *room_remedy(const network *net, const registry *reg, const bind_opti
     static const struct {
         lm_dtype    dtype;
         const char *recompute, *words;
-    } tried[]           = { { LM_BF16, NULL, "--dtype bf16 (or f16)" },
-                            { 0, "blocks", "--recompute blocks" },
-                            { LM_BF16, "blocks", "--recompute blocks --dtype bf16 (or f16)" } };
-    const bool language = has_embedding(net);
-    char       size[ROOM_SIZE];
+    } tried[]               = { { LM_BF16, NULL, "--dtype bf16 (or f16)" },
+                                { 0, "blocks", "--recompute blocks" },
+                                { LM_BF16, "blocks", "--recompute blocks --dtype bf16 (or f16)" } };
+    const bool     language = has_embedding(net);
+    const uint64_t allowed  = room_allowed(bytes, with->overhead > 0, room_reserved(with));
+    char           size[ROOM_SIZE];
 
     snprintf(text, ROOM_REMEDY, "share it among devices (%s)%s or take a larger device",
              b->evaluation ? "--tp 8"
@@ -200,10 +201,7 @@ const char *room_remedy(const network *net, const registry *reg, const bind_opti
         bind.mixed    = tried[i].dtype ? 0 : b->mixed;
         how.recompute = tried[i].recompute ? tried[i].recompute : how.recompute;
         if (!memory_of_step(net, reg, &bind, &how, &use, NULL, NULL) &&
-            use.peak <=
-                room_allowed(
-                    bytes, with->overhead > 0,
-                    room_reserved(with))) { /* a network without blocks cannot recompute them */
+            use.peak <= allowed) { /* a network without blocks cannot recompute them */
             snprintf(text, ROOM_REMEDY, "it fits with %s: %s", tried[i].words,
                      room_size((double)use.peak, size));
             break;
