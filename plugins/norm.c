@@ -116,7 +116,8 @@ static lm_kernel kernel_of(const lm_layer *layer, lm_pass pass)
     k.u.norm.group = (int64_t)(all / rows);
     k.u.norm.inner =
         kind_of(layer) == BATCH ? (int64_t)tensor_span(in, 2, in->rank) : k.u.norm.group;
-    k.u.norm.rms = kind_of(layer) == RMS;
+    k.u.norm.rms      = kind_of(layer) == RMS;
+    k.u.norm.channels = kind_of(layer) == BATCH && k.u.norm.inner == k.u.norm.group;
     return k;
 }
 

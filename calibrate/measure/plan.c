@@ -29,9 +29,8 @@
  * holds random numbers, too. Times are those of real data; sums over padded channels are wrong.
  */
 enum {
-    RING          = 3,
-    ALIGN         = 64,
-    SCRATCH_ALIGN = 256 /* in the block: cuBLASLt refuses other workspaces on Hopper */
+    RING  = 3,
+    ALIGN = 256 /* as cudaMalloc(): cuDNN's norms refuse 64 on Hopper, cuBLASLt such workspaces */
 };
 #define NONE ((size_t)-1)
 
@@ -405,13 +404,9 @@ uint64_t plan_space_offset(const step_plan *p, plan_space space)
 {
     uint64_t offset = 0;
 
-    for (plan_space s = 0;; s++) {
-        if (s == SPACE_SCRATCH)
-            offset = lm_add(offset, SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
-        if (s >= space)
-            return offset;
+    for (plan_space s = 0; s < space; s++)
         offset = lm_add(offset, p->size[s]);
-    }
+    return offset;
 }
 
 uint64_t plan_bytes(const step_plan *p)

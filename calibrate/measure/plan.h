@@ -109,7 +109,7 @@ uint64_t plan_bytes(const step_plan *p);
 /** Start of a space in the block; SPACE_SCRATCH at a multiple of 256. */
 uint64_t plan_space_offset(const step_plan *p, plan_space space);
 
-/** Sets `at` of all launches: the block, of plan_bytes(), begins at `memory` (aligned to 64). */
+/** Sets `at` of all launches: the block, of plan_bytes(), begins at `memory` (aligned to 256). */
 void plan_place(step_plan *p, char *memory);
 
 /**

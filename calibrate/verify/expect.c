@@ -156,7 +156,8 @@ static reference expect_attention(const verify_trial *t, verify_tensor out, veri
     reference             d[3], all;
 
     b->of_largest = true;
-    b->share = (verify_forward(t) ? 1 : 2) * (4 * element_epsilon(k->dtype) + VERIFY_ROUNDINGS);
+    b->share      = (verify_forward(t) ? 1 : 2) *
+               (4 * element_epsilon(k->dtype) + verify_sum_error(&t->how, k->op, k->dtype));
     if (!given(t, VERIFY_SRC, VERIFY_OTHER))
         return nothing;
     if (verify_forward(t))

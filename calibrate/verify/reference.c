@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measure/map_function.h"
+#include "verify/sizes.h"
 
 reference reference_new(size_t n)
 {
@@ -214,16 +215,11 @@ reference reference_pool_back(const lm_kernel *k, bool nhwc, const double *x, co
 
 /* ---- norms ----------------------------------------------------------------------------------- */
 
-static bool over_channels(const lm_kernel *k)
-{
-    return k->u.norm.inner != k->u.norm.group;
-}
-
 size_t reference_of_row(const lm_kernel *k, bool nhwc, int64_t row, int64_t i)
 {
     const int64_t inner = k->u.norm.inner, rows = k->u.norm.rows;
 
-    if (!over_channels(k))
+    if (!verify_over_channels(k))
         return (size_t)(row * k->u.norm.group + i);
     return (size_t)(nhwc ? i * rows + row : (i / inner * rows + row) * inner + i % inner);
 }
@@ -254,7 +250,7 @@ reference reference_norm(const lm_kernel *k, bool nhwc, const double *x, const d
     for (int64_t r = 0; r < k->u.norm.rows; r++)
         for (int64_t i = 0; i < k->u.norm.group; i++) {
             const size_t at = reference_of_row(k, nhwc, r, i),
-                         w  = (size_t)(over_channels(k) ? r : i);
+                         w  = (size_t)(verify_over_channels(k) ? r : i);
 
             add(&out, at, x[at] * s[r].inverse * scale[w]);
             add(&out, at, -s[r].mean * s[r].inverse * scale[w]);
@@ -268,7 +264,7 @@ reference reference_norm(const lm_kernel *k, bool nhwc, const double *x, const d
 void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const double *dy,
                          const double *scale, reference *dx, reference *dscale, reference *dshift)
 {
-    const size_t    weights = (size_t)(over_channels(k) ? k->u.norm.rows : k->u.norm.group);
+    const size_t    weights = (size_t)(verify_over_channels(k) ? k->u.norm.rows : k->u.norm.group);
     const double    n       = (double)k->u.norm.group;
     row_statistics *s       = reference_statistics(k, nhwc, x);
 
@@ -280,7 +276,7 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
 
         for (int64_t i = 0; i < k->u.norm.group; i++) {
             const size_t at  = reference_of_row(k, nhwc, r, i),
-                         w   = (size_t)(over_channels(k) ? r : i);
+                         w   = (size_t)(verify_over_channels(k) ? r : i);
             const double hat = (x[at] - s[r].mean) * s[r].inverse;
 
             sum += k->u.norm.rms ? 0 : dy[at] * scale[w] / n;
@@ -290,7 +286,7 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
         }
         for (int64_t i = 0; i < k->u.norm.group; i++) {
             const size_t at = reference_of_row(k, nhwc, r, i),
-                         w  = (size_t)(over_channels(k) ? r : i);
+                         w  = (size_t)(verify_over_channels(k) ? r : i);
 
             add(dx, at, s[r].inverse * dy[at] * scale[w]);
             add(dx, at, -s[r].inverse * sum);

@@ -21,7 +21,7 @@ static inline bool verify_forward(const verify_trial *t)
 
 static inline bool verify_over_channels(const lm_kernel *k)
 {
-    return k->u.norm.inner != k->u.norm.group;
+    return k->u.norm.inner != k->u.norm.group || k->u.norm.channels;
 }
 
 static inline bool verify_nhwc(const verify_trial *t)

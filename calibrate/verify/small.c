@@ -1,6 +1,8 @@
 /* Small kernels that stand for larger ones. */
 #include "verify/small.h"
 
+#include "verify/sizes.h"
+
 #include "measure/map_function.h"
 #include "network/autocast.h"
 #include "network/mixed/fp8.h"
@@ -86,11 +88,15 @@ static void shrink_map(lm_kernel *k, kernel_use use)
 /* Over channels: of pixels, or of single values. */
 static void shrink_norm(lm_kernel *k)
 {
-    const bool channels = k->u.norm.inner != k->u.norm.group, pixels = k->u.norm.inner > 1;
+    const bool one = k->u.norm.channels != 0, pixels = k->u.norm.inner > 1;
 
-    k->u.norm.rows  = CHANNELS;
-    k->u.norm.group = channels ? 4 * (pixels ? 15 : 3) : 64;
-    k->u.norm.inner = channels ? (pixels ? 15 : 1) : 64;
+    k->u.norm.rows = CHANNELS;
+    if (!verify_over_channels(k)) {
+        k->u.norm.group = k->u.norm.inner = 64;
+        return;
+    }
+    k->u.norm.inner = pixels ? 15 : 1;
+    k->u.norm.group = k->u.norm.inner * (one ? 1 : pixels ? 4 : 12);
 }
 
 static void shrink_reduce(lm_kernel *k)

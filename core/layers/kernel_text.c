@@ -83,7 +83,7 @@ static const field map_fields[]    = { ONE(map, elements, 1),
                                        OPTIONAL(map, width),
                                        END };
 static const field norm_fields[]   = { ONE(norm, rows, 1), ONE(norm, group, 1), ONE(norm, inner, 1),
-                                       OPTIONAL(norm, rms), END };
+                                       OPTIONAL(norm, rms), OPTIONAL(norm, channels), END };
 static const field softmax_fields[]   = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };
 static const field gather_fields[]    = { ONE(gather, rows, 1), ONE(gather, width, 1),
                                           ONE(gather, table_rows, 1), END };

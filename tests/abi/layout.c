@@ -41,6 +41,7 @@ AT(lm_kernel, u.gemm.bias, 24 + 32);
 AT(lm_kernel, u.gemm.activations, 24 + 40);
 AT(lm_kernel, u.norm.inner, 24 + 16);
 AT(lm_kernel, u.norm.rms, 24 + 24);
+AT(lm_kernel, u.norm.channels, 24 + 32);
 AT(lm_kernel, u.reduce.inner, 24 + 16);
 AT(lm_kernel, u.attention.batch, 24);
 AT(lm_kernel, u.attention.causal, 24 + 56);

@@ -172,7 +172,7 @@ stage_build() {
             return 1
         }
     # what the stages run
-    set -- layermeter layermeter-calibrate plugins/all
+    set -- layermeter_program layermeter-calibrate plugins/all
     for program in $on_gpu $on_host gpu_plans; do
         set -- "$@" "$program"
     done

@@ -508,7 +508,13 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t    it,
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static const char *bind(const fake_descriptor *tensor, const fake_descriptor *pack, fake_run *run)
+/* Seen on an H100 with cuDNN 9.14: engines of norms refuse tensors aligned to 64 bytes that declare
+ * 16. */
+enum { NORM_ALIGNMENT = 128 };
+static const char misaligned[] = "CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER";
+
+static const char *bind(const fake_descriptor *tensor, const fake_descriptor *pack, bool of_norm,
+                        fake_run *run)
 {
     const fake_tensor t = fake_shape(tensor);
     int64_t           n, m;
@@ -531,6 +537,8 @@ static const char *bind(const fake_descriptor *tensor, const fake_descriptor *pa
     } else if ((uintptr_t)b.at %
                (uintptr_t)fake_integer(tensor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1)) {
         return "a tensor less aligned than it says";
+    } else if (of_norm && (uintptr_t)b.at % NORM_ALIGNMENT) {
+        return misaligned;
     }
     if (run->n_bound == FAKE_MAX_BOUND)
         return "too many tensors";
@@ -552,14 +560,16 @@ static const char *bind_all(const fake_descriptor *pack, fake_run *run)
     fake_descriptor *const *op = fake_attribute(run->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, &n);
 
     for (int64_t i = 0; i < n; i++) {
-        const fake_ports p = fake_ports_of(op[i]);
+        const fake_ports p       = fake_ports_of(op[i]);
+        const bool       of_norm = op[i]->type == CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR ||
+                             op[i]->type == CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR;
 
         for (size_t j = 0; j < p.n_in + p.n_out; j++) {
             const fake_descriptor *t     = j < p.n_in ? p.in[j] : p.out[j - p.n_in];
             const char            *wrong = NULL;
 
             if (!fake_is(t, CUDNN_ATTR_TENSOR_IS_VIRTUAL) && !is_bound(run, fake_uid(t)))
-                wrong = bind(t, pack, run);
+                wrong = bind(t, pack, of_norm, run);
             if (wrong)
                 return wrong;
         }
@@ -586,7 +596,9 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
         return fake_refuse(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no workspace");
     wrong = bind_all(v, &run);
     if (wrong)
-        return fake_refuse(CUDNN_STATUS_BAD_PARAM, wrong);
+        return fake_refuse(wrong == misaligned ? CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER
+                                               : CUDNN_STATUS_BAD_PARAM,
+                           wrong);
     return fake_library_enqueue(fake_stream(handle), fake_graph_run, &run, sizeof run) ==
                    cudaSuccess
                ? CUDNN_STATUS_SUCCESS

@@ -2,7 +2,7 @@
  * Kernels on a GPU, of a library or our own, with their buffers.
  *
  * ops_*.c make them, one file for each family (ops.h). Rules:
- *  - slot[i] belongs to at[i]. Buffers are aligned to 64 bytes and lie in one block. slot[i].fill
+ *  - slot[i] belongs to at[i]. Buffers are aligned to 256 bytes and lie in one block. slot[i].fill
  *    gives the initial contents, plan.h the place of each role.
  *  - Scratch memory ("workspace") is a slot of role ROLE_SCRATCH, which all kernels of a case
  *    share: at most device->workspace_limit bytes, aligned to 256.

@@ -297,7 +297,7 @@ static void slots_map(prepared_kernel *k)
  * same. */
 static bool is_layer_norm(const lm_kernel *k)
 {
-    return k->u.norm.inner == k->u.norm.group;
+    return k->u.norm.inner == k->u.norm.group && !k->u.norm.channels;
 }
 
 static lm_status create_norm(const lm_kernel *k, api_op *op)

@@ -81,11 +81,12 @@ typedef struct lm_kernel {
          */
         } map;
         struct {
-            int64_t rows, group, inner, rms;
+            int64_t rows, group, inner, rms, channels;
             /**
          * statistics over `group` elements for each of `rows`; `inner` of these elements are
          * adjacent in memory. Batch norm of N,C,H,W has rows C, group N*H*W, inner H*W; layer norm
-         * has inner = group. rms (since 1.1): 1 is without mean and shift
+         * has inner = group. rms (since 1.1): 1 is without mean and shift. channels (since 1.3): 1
+         * if inner = group, but scale and shift are of a row, as of a batch norm of one sample
          */
         } norm;
         struct {

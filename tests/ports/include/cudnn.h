@@ -18,6 +18,7 @@ typedef enum {
     CUDNN_STATUS_NOT_INITIALIZED                         = 1001,
     CUDNN_STATUS_BAD_PARAM                               = 2000,
     CUDNN_STATUS_BAD_PARAM_NULL_POINTER                  = 2002,
+    CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER            = 2003,
     CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED                 = 2004,
     CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND                  = 2005,
     CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT             = 2006,

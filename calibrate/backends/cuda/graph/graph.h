@@ -131,7 +131,7 @@ void graph_forget(dnn_graph *g);
  *
  * @param at       a pointer for each graph_argument()
  * @param n        length of `at`
- * @param scratch  graph_scratch_bytes(), aligned to 64
+ * @param scratch  graph_scratch_bytes(), aligned to 256
  */
 cudnnStatus_t graph_run(dnn_graph *g, void *const *at, size_t n, void *scratch);
 

@@ -22,7 +22,7 @@
 
 enum {
     MAX_ALGORITHMS = 10,
-    ALIGNMENT      = 64,      /* bytes, of every operand: the plan's */
+    ALIGNMENT      = 256,     /* bytes, of every operand: the plan's */
     WORKSPACE      = 32 << 20 /* bytes: NVIDIA's advice for its latest devices */
 };
 
