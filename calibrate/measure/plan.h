@@ -12,14 +12,21 @@
 #include "measure/backend.h"
 #include "observe/observation.h"
 
-/** Initial contents of a buffer. FILL_INDEX: int32_t for any `type`. */
-typedef enum { FILL_NONE, FILL_NORMAL, FILL_ZERO, FILL_ONE, FILL_INDEX } fill_kind;
+/** Initial contents of a buffer. FILL_INDEX and FILL_LENGTH: int32_t for any `type`. */
+typedef enum { FILL_NONE, FILL_NORMAL, FILL_ZERO, FILL_ONE, FILL_INDEX, FILL_LENGTH } fill_kind;
 
 typedef struct fill {
     fill_kind kind;
-    lm_dtype  type;  /**< LM_F32, LM_F16, LM_BF16; others: bytes that are 1 */
-    double    scale; /**< FILL_NORMAL: standard deviation; FILL_INDEX: 0 .. scale - 1 */
+    lm_dtype  type; /**< LM_F32, LM_F16, LM_BF16; others: bytes that are 1 */
+    /** FILL_NORMAL: standard deviation; FILL_INDEX: 0 .. scale - 1; FILL_LENGTH: each element */
+    double scale;
 } fill;
+
+/** Element type of the contents. */
+static inline lm_dtype fill_type(const fill *f)
+{
+    return f->kind == FILL_INDEX || f->kind == FILL_LENGTH ? LM_I32 : f->type;
+}
 
 /** Role of a buffer in its kernel; it decides the buffer's place. */
 typedef enum {

@@ -108,7 +108,7 @@ static void shrink_reduce(lm_kernel *k)
     k->u.reduce.group = 20;
 }
 
-/* cuDNN before 9.15 knows only multiples of 128 keys. */
+/* cuDNN before 9.15 masks padding unless 128 divides the keys. */
 static void shrink_attention(lm_kernel *k)
 {
     const int64_t shared = k->u.attention.heads / k->u.attention.kv_heads;

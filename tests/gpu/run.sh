@@ -194,7 +194,7 @@ stage_smoke() {
     if [ "$skipped" -ne 0 ]; then
         head -n 20 "$out/smoke.skipped"
         reasons smoke
-        echo "smoke: a GPU of this age runs all of it: free memory (nvidia-smi), and cuDNN 9.15 or later; versions are in $out/smoke.csv"
+        echo "smoke: a GPU of this age runs all of it: free memory (nvidia-smi), and cuDNN 9.6 or later, not 9.10.0 or 9.10.1; versions are in $out/smoke.csv"
         grep -q ',ok$' "$out/smoke.csv" || return 3
         return 1
     fi

@@ -99,6 +99,9 @@ static const rule rules[] = {
     { OP_MATMUL(BDESC), NODE, 1, 1 },
     { OP_MATMUL(CDESC), NODE, 1, 1 },
     { OP_MATMUL(DESC), NODE, 1, 1 },
+    { OP_MATMUL(GEMM_M_OVERRIDE_DESC), NODE, 0, 1 },
+    { OP_MATMUL(GEMM_N_OVERRIDE_DESC), NODE, 0, 1 },
+    { OP_MATMUL(GEMM_K_OVERRIDE_DESC), NODE, 0, 1 },
     { CUDNN_BACKEND_REDUCTION_DESCRIPTOR, CUDNN_ATTR_REDUCTION_OPERATOR,
       CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, 1 },
     { CUDNN_BACKEND_REDUCTION_DESCRIPTOR, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
@@ -433,23 +436,6 @@ static const struct engine {
 
 enum { N_ENGINES = sizeof engines / sizeof engines[0] };
 
-/* Fused patterns multiply 16-bit elements only. */
-static bool supported(const fake_descriptor *graph)
-{
-    int64_t                 n;
-    fake_descriptor *const *op = fake_attribute(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, &n);
-
-    for (int64_t i = 0; n > 1 && i < n; i++) {
-        const fake_tensor b = fake_shape(fake_ports_of(op[i]).in[0]);
-
-        if (op[i]->type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR &&
-            !fake_is(fake_ports_of(op[i]).in[0], CUDNN_ATTR_TENSOR_IS_VIRTUAL) &&
-            b.type != CUDNN_DATA_HALF && b.type != CUDNN_DATA_BFLOAT16)
-            return false;
-    }
-    return true;
-}
-
 static int64_t propose(const fake_descriptor *heuristic, int64_t room, void *values)
 {
     fake_descriptor *const *out  = values;
@@ -458,7 +444,7 @@ static int64_t propose(const fake_descriptor *heuristic, int64_t room, void *val
         fake_enum(heuristic, CUDNN_ATTR_ENGINEHEUR_MODE) == (int)CUDNN_HEUR_MODE_FALLBACK;
     const int first = fallback ? N_ENGINES - 1 : 0, end = fallback ? N_ENGINES : N_ENGINES - 1;
 
-    if (!supported(graph))
+    if (!fake_supports(graph))
         return 0;
     for (int i = first; i < end && i - first < room; i++) {
         out[i - first]->graph  = graph;

@@ -46,6 +46,12 @@ fake_ports fake_ports_of(const fake_descriptor *operation);
 /** NULL, or what is wrong with the shapes and types of an operation. */
 const char *fake_check_operation(const fake_descriptor *operation);
 
+/** Which tensor of a product a length is of. */
+extern const cudnnBackendAttributeName_t fake_length_names[3]; /* rows, columns, summands */
+
+/** Has the library an engine for a graph? */
+bool fake_supports(const fake_descriptor *graph);
+
 /** A pack's tensors: pointers, numbers handed over by value. */
 typedef struct fake_bound {
     int64_t uid;

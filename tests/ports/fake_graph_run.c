@@ -14,7 +14,7 @@ typedef struct place {
     bool        made;
 } place;
 
-enum { MAX_PLACES = 64 };
+enum { MAX_PLACES = 96 };
 
 typedef struct places {
     place  at[MAX_PLACES];
@@ -146,6 +146,8 @@ static double combine(int mode, double x, double b, double t)
     case CUDNN_POINTWISE_LOG: return log(x);
     case CUDNN_POINTWISE_IDENTITY: return x;
     case CUDNN_POINTWISE_CMP_GE: return x >= b;
+    case CUDNN_POINTWISE_CMP_LT: return x < b;
+    case CUDNN_POINTWISE_LOGICAL_AND: return x > 0 && b > 0;
     case CUDNN_POINTWISE_BINARY_SELECT: return t > 0 ? x : b;
     default: return NAN;
     }
@@ -175,20 +177,41 @@ static void share(const fake_tensor *t, const fake_tensor *c, const int64_t *fro
         to[i] = from[i] / (c->dim[i] / t->dim[i]);
 }
 
-static void run_matmul(const fake_tensor *a, const fake_tensor *b, const fake_tensor *c)
+/* Rows, columns or summands that count in a sample: those of its length, or all. NaN: more than
+ * there are. */
+static double length_of(const fake_descriptor *op, int name, const fake_tensor *const *lengths,
+                        int64_t sample, int64_t all)
+{
+    const int64_t index[FAKE_RANK] = { sample };
+    double        length;
+
+    if (!fake_reference(op, fake_length_names[name]))
+        return (double)all;
+    for (int i = 0; i < name; i++)
+        lengths += fake_reference(op, fake_length_names[i]) != NULL;
+    length = fake_get(*lengths, index);
+    return length > (double)all ? NAN : length;
+}
+
+/* `lengths`: those that the operation has. Behind them are zeros. */
+static void run_matmul(const fake_descriptor *op, const fake_tensor *a, const fake_tensor *b,
+                       const fake_tensor *const *lengths, const fake_tensor *c)
 {
     const int r            = c->rank;
     int64_t   i[FAKE_RANK] = { 0 };
 
     do {
-        int64_t ia[FAKE_RANK] = { 0 }, ib[FAKE_RANK] = { 0 };
-        double  sum = 0;
+        const double rows          = length_of(op, 0, lengths, i[0], c->dim[r - 2]);
+        const double columns       = length_of(op, 1, lengths, i[0], c->dim[r - 1]);
+        const double summands      = length_of(op, 2, lengths, i[0], a->dim[r - 1]);
+        int64_t      ia[FAKE_RANK] = { 0 }, ib[FAKE_RANK] = { 0 };
+        double       sum = 0 * (rows + columns + summands);
 
         share(a, c, i, ia);
         share(b, c, i, ib);
         ia[r - 2] = i[r - 2];
         ib[r - 1] = i[r - 1];
-        for (int64_t k = 0; k < a->dim[r - 1]; k++) {
+        for (int64_t k = 0; i[r - 2] < rows && i[r - 1] < columns && k < summands; k++) {
             ia[r - 1] = ib[r - 2] = k;
             sum += fake_get(a, ia) * fake_get(b, ib);
         }
@@ -356,7 +379,9 @@ static void run_operation(const fake_descriptor *op, const fake_tensor *const *i
                  out[0], in[1], 2);
         break;
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: run_pointwise(op, in, n_in, out[0]); break;
-    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: run_matmul(in[0], in[1], out[0]); break;
+    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
+        run_matmul(op, in[0], in[1], in + 2, out[0]);
+        break;
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR: run_reduction(op, in[0], out[0]); break;
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR: run_reshape(in[0], out[0]); break;
     case CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR: run_random(op, in[0], out[0]); break;

@@ -3,9 +3,17 @@
 
 #include <string.h>
 
+#include "fake.h"
+
 static const cudnnBackendAttributeName_t pointwise_in[] = { CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
                                                             CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
                                                             CUDNN_ATTR_OPERATION_POINTWISE_TDESC };
+
+const cudnnBackendAttributeName_t fake_length_names[3] = {
+    CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC,
+    CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC,
+    CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC
+};
 
 static void add(fake_ports *p, const fake_descriptor *op, cudnnBackendAttributeName_t name,
                 bool out)
@@ -69,6 +77,8 @@ fake_ports fake_ports_of(const fake_descriptor *op)
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
         add(&p, op, CUDNN_ATTR_OPERATION_MATMUL_ADESC, false);
         add(&p, op, CUDNN_ATTR_OPERATION_MATMUL_BDESC, false);
+        for (int i = 0; i < 3; i++)
+            add(&p, op, fake_length_names[i], false);
         add(&p, op, CUDNN_ATTR_OPERATION_MATMUL_CDESC, true);
         break;
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
@@ -124,7 +134,8 @@ static const char *check_conv(const fake_descriptor *conv, const fake_tensor *x,
 
 static bool is_comparison(int mode)
 {
-    return mode == (int)CUDNN_POINTWISE_CMP_GE;
+    return mode == (int)CUDNN_POINTWISE_CMP_GE || mode == (int)CUDNN_POINTWISE_CMP_LT ||
+           mode == (int)CUDNN_POINTWISE_LOGICAL_AND;
 }
 
 static const char *check_pointwise(const fake_descriptor *op, const fake_ports *p)
@@ -157,11 +168,24 @@ static const char *check_pointwise(const fake_descriptor *op, const fake_ports *
                : NULL;
 }
 
+static bool is_lengths(const fake_tensor *t, int64_t batch)
+{
+    return t->type == CUDNN_DATA_INT32 && t->rank == 4 && t->dim[0] == batch && t->dim[1] == 1 &&
+           t->dim[2] == 1 && t->dim[3] == 1;
+}
+
 /* Batches are equal, or heads share what they read. */
-static const char *check_matmul(const fake_tensor *a, const fake_tensor *b, const fake_tensor *c)
+static const char *check_matmul(const fake_ports *p, const fake_tensor *a, const fake_tensor *b,
+                                const fake_tensor *c)
 {
     const int r = c->rank;
 
+    for (size_t i = 2; i < p->n_in; i++) {
+        const fake_tensor t = fake_shape(p->in[i]);
+
+        if (!is_lengths(&t, c->dim[0]))
+            return "lengths that are not int32 of shape batch,1,1,1";
+    }
     if (a->rank != r || b->rank != r || r < 2)
         return "a product of tensors with other axes";
     for (int i = 0; i < r - 2; i++)
@@ -230,7 +254,7 @@ const char *fake_check_operation(const fake_descriptor *op)
     c = fake_shape(p.out[0]);
     switch (op->type) {
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: return check_pointwise(op, &p);
-    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: return check_matmul(&a, &b, &c);
+    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: return check_matmul(&p, &a, &b, &c);
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR: return check_reduction(&a, &c);
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
         return fake_tensor_bytes(&a) / fake_element_bytes(a.type) ==
@@ -248,4 +272,91 @@ const char *fake_check_operation(const fake_descriptor *op)
         return check_norm(&p, false, fake_enum(op, CUDNN_ATTR_OPERATION_NORM_BWD_MODE));
     default: return check_conv_operation(op, &p);
     }
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+static int mode_of(const fake_descriptor *op)
+{
+    return op->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR
+               ? fake_enum(fake_reference(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
+                           CUDNN_ATTR_POINTWISE_MODE)
+               : -1;
+}
+
+static const fake_descriptor *maker(fake_descriptor *const *op, int64_t n, const fake_descriptor *t)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const fake_ports p = fake_ports_of(op[i]);
+
+        for (size_t j = 0; j < p.n_out; j++)
+            if (fake_uid(p.out[j]) == fake_uid(t))
+                return op[i];
+    }
+    return NULL;
+}
+
+/* Is `t` the comparison of a place along `axis` with lengths? */
+static bool compares(fake_descriptor *const *op, int64_t n, const fake_descriptor *t, int64_t axis)
+{
+    const fake_descriptor *compare = maker(op, n, t), *place;
+    fake_tensor            with;
+
+    if (!compare || mode_of(compare) != (int)CUDNN_POINTWISE_CMP_LT)
+        return false;
+    with  = fake_shape(fake_ports_of(compare).in[1]);
+    place = maker(op, n, fake_ports_of(compare).in[0]);
+    return place && mode_of(place) == (int)CUDNN_POINTWISE_GEN_INDEX &&
+           fake_integer(fake_reference(place, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
+                        CUDNN_ATTR_POINTWISE_AXIS, -1) == axis &&
+           is_lengths(&with, fake_shape(t).dim[0]);
+}
+
+static bool masks_padding(fake_descriptor *const *op, int64_t n, const fake_descriptor *select)
+{
+    const fake_descriptor *both;
+
+    if (mode_of(select) != (int)CUDNN_POINTWISE_BINARY_SELECT)
+        return false;
+    both = maker(op, n, fake_ports_of(select).in[2]);
+    return both && mode_of(both) == (int)CUDNN_POINTWISE_LOGICAL_AND &&
+           compares(op, n, fake_ports_of(both).in[0], 2) &&
+           compares(op, n, fake_ports_of(both).in[1], 3);
+}
+
+/* Gradients before 9.10 mask padding again behind the statistics (cudnn-frontend,
+ * scaled_dot_product_flash_attention.h). Without masks the library makes plans as well, but their
+ * results are wrong (NVIDIA/cudnn-frontend, issue 160). Here there are none. */
+static bool masks_last_block(fake_descriptor *const *op, int64_t n)
+{
+    const int version  = (int)cudnnGetVersion();
+    int64_t   keys     = 0;
+    int       products = 0, masks = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        products += op[i]->type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR;
+        masks += masks_padding(op, n, op[i]);
+        if (mode_of(op[i]) == (int)CUDNN_POINTWISE_EXP)
+            keys = fake_shape(fake_ports_of(op[i]).out[0]).dim[3];
+    }
+    if (!products || keys % 128 == 0 || version >= 91500)
+        return true;
+    return masks == (products > 2 && version < 91000 ? 2 : 1);
+}
+
+/* Fused patterns multiply 16-bit elements only. */
+bool fake_supports(const fake_descriptor *graph)
+{
+    int64_t                 n;
+    fake_descriptor *const *op = fake_attribute(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, &n);
+
+    for (int64_t i = 0; n > 1 && i < n; i++) {
+        const fake_tensor b = fake_shape(fake_ports_of(op[i]).in[0]);
+
+        if (op[i]->type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR &&
+            !fake_is(fake_ports_of(op[i]).in[0], CUDNN_ATTR_TENSOR_IS_VIRTUAL) &&
+            b.type != CUDNN_DATA_HALF && b.type != CUDNN_DATA_BFLOAT16)
+            return false;
+    }
+    return masks_last_block(op, n);
 }

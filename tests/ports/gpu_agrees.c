@@ -26,11 +26,14 @@ size_t gpu_left(void)
 
 #ifndef PORTS_FAKE
 /* What a library may refuse on a device of this age, or be too old for: bf16 and fused attention
- * came with compute capability 8.0, all of attention with cuDNN 9.15. All else is a mistake of ours.
- */
+ * came with compute capability 8.0, gradients of attention with cuDNN 9.6, and 9.10.0 and 9.10.1
+ * have faults. All else is a mistake of ours. */
 static bool may_be_missing(const lm_kernel *k)
 {
-    if (k->op == LM_OP_ATTENTION && k->dtype != LM_F32 && cudnnGetVersion() < 91500)
+    const size_t version = cudnnGetVersion();
+
+    if (k->op == LM_OP_ATTENTION && k->dtype != LM_F32 &&
+        (version < 90600 || version == 91000 || version == 91001))
         return true;
     if (k->dtype == LM_F8 && 10 * gpu_device()->major + gpu_device()->minor < 89)
         return true;

@@ -121,9 +121,7 @@ size_t gpu_slot(const gpu_case *c, int argument)
 
 static lm_dtype type_of(const gpu_case *c, size_t i)
 {
-    const fill *f = &c->kernel.base.slot[i].fill;
-
-    return f->kind == FILL_INDEX ? LM_I32 : f->type;
+    return fill_type(&c->kernel.base.slot[i].fill);
 }
 
 size_t gpu_elements(const gpu_case *c, size_t i)

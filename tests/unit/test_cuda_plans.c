@@ -103,23 +103,39 @@ static void plan(const lm_kernel *k)
     cuda_kernel_release(&out);
 }
 
-/* ViT-B/16's: 197 keys, which are no multiple of a block. */
-static void cudnn_plans_attention_and_layer_norm(void **state)
+/* Blocks have 128 keys: for the others versions before 9.15 need a padding mask. */
+static void cudnn_plans_attention(void **state)
+{
+    static const int64_t  keys[]  = { 49, 197, 1024 };
+    static const lm_dtype types[] = { LM_F16, LM_BF16 };
+
+    (void)state;
+    for (size_t i = 0; i < 3 * 2 * 2 * 2 * 2; i++) { /* keys, passes, causal, dropout, shared */
+        lm_kernel k = { .size = sizeof k, .op = LM_OP_ATTENTION, .repeat = 1 };
+
+        k.pass                    = i / 3 % 2 ? LM_GRAD_INPUT : LM_FORWARD;
+        k.dtype                   = types[(i / 3 + i / 6) % 2];
+        k.u.attention.causal      = (int64_t)(i / 6 % 2);
+        k.u.attention.dropout     = (int64_t)(i / 12 % 2);
+        k.u.attention.batch       = 4;
+        k.u.attention.heads       = 12;
+        k.u.attention.kv_heads    = i / 24 ? 4 : 12;
+        k.u.attention.queries     = 197;
+        k.u.attention.keys        = keys[i % 3];
+        k.u.attention.width       = 64;
+        k.u.attention.value_width = 64;
+        plan(&k);
+    }
+}
+
+static void cudnn_plans_layer_norm(void **state)
 {
     (void)state;
     for (lm_pass pass = LM_FORWARD; pass <= LM_GRAD_INPUT; pass++) {
         lm_kernel k = {
-            .size = sizeof k, .op = LM_OP_ATTENTION, .pass = pass, .dtype = LM_BF16, .repeat = 1
-        };
-
-        k.u.attention.batch = 4;
-        k.u.attention.heads = k.u.attention.kv_heads = 12;
-        k.u.attention.queries = k.u.attention.keys = 197;
-        k.u.attention.width = k.u.attention.value_width = 64;
-        plan(&k);
-        k = (lm_kernel){
             .size = sizeof k, .op = LM_OP_NORM, .pass = pass, .dtype = LM_BF16, .repeat = 1
         };
+
         k.u.norm.rows  = 788;
         k.u.norm.group = k.u.norm.inner = 768;
         plan(&k);
@@ -129,7 +145,8 @@ static void cudnn_plans_attention_and_layer_norm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(cudnn_plans_every_convolution),
-                                        cmocka_unit_test(cudnn_plans_attention_and_layer_norm) };
+                                        cmocka_unit_test(cudnn_plans_attention),
+                                        cmocka_unit_test(cudnn_plans_layer_norm) };
     int                     failed;
 
     if (!describe()) {

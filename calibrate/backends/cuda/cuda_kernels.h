@@ -48,6 +48,8 @@ typedef enum cuda_argument {
     CUDA_VARIANCE, /**< or the inverse of its root */
     CUDA_INDEX,    /**< int32_t */
     CUDA_MASK,
+    CUDA_QUERIES, /**< int32_t: lengths of sequences */
+    CUDA_KEYS,
     CUDA_FACTOR, /**< FP8: scale of a tensor, f32; of the second factor */
     CUDA_FACTOR_OTHER,
     CUDA_LARGEST, /**< FP8: the largest magnitude of a tensor, f32 */

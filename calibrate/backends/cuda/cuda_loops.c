@@ -328,9 +328,10 @@ lm_status cuda_fill(const cuda_device *device, const fill *f, unsigned long long
         return LM_OK;
     if (f->kind == FILL_ZERO)
         return fill_bytes(device, 0, at, bytes, err);
-    if (f->kind == FILL_INDEX) {
+    if (f->kind == FILL_INDEX || f->kind == FILL_LENGTH) {
         args.n     = (long long)(bytes / sizeof(int));
-        args.width = (long long)f->scale;
+        args.width = f->kind == FILL_INDEX ? (long long)f->scale : 1;
+        args.head  = f->kind == FILL_INDEX ? 0 : (long long)f->scale;
         return start(device, device->loops->fill_index,
                      at_most(args.n / THREADS + 1,
                              (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),

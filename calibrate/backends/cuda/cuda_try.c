@@ -52,14 +52,9 @@ typedef struct attempt {
     void              *host; /* of the largest slot */
 } attempt;
 
-static lm_dtype type_of(const slot *s)
-{
-    return s->fill.kind == FILL_INDEX ? LM_I32 : s->fill.type;
-}
-
 static size_t elements_of(const slot *s)
 {
-    const size_t each = (size_t)lm_dtype_bytes(type_of(s));
+    const size_t each = (size_t)lm_dtype_bytes(fill_type(&s->fill));
 
     return each ? s->bytes / each : 0;
 }
@@ -75,7 +70,8 @@ static lm_status give(attempt *a, size_t i, verify_trial *t, lm_error *err)
         status = cuda_fill(a->device, &s->fill, 1000003 * i, a->memory[i], s->bytes, err);
     if (status)
         return status;
-    if (tensor == VERIFY_NONE || !verify_give(t, tensor, type_of(s), elements_of(s), a->host))
+    if (tensor == VERIFY_NONE ||
+        !verify_give(t, tensor, fill_type(&s->fill), elements_of(s), a->host))
         return LM_OK;
     cause = cudaStreamSynchronize(a->device->stream); /* the fill would come after the copy */
     if (cause == cudaSuccess)
@@ -96,7 +92,7 @@ static lm_status take(const attempt *a, size_t i, verify_trial *t, lm_error *err
     cause = cudaMemcpy(a->host, a->memory[i], s->bytes, cudaMemcpyDeviceToHost);
     if (cause != cudaSuccess)
         return cuda_failed(err, "a kernel's result", cause);
-    verify_take(t, tensor, type_of(s), elements_of(s), a->host);
+    verify_take(t, tensor, fill_type(&s->fill), elements_of(s), a->host);
     return LM_OK;
 }
 

@@ -344,12 +344,13 @@ KERNEL fill_normal_f8(const loop_args a)
     }
 }
 
-/* Row numbers below `width`. */
+/* `width` different numbers from `head` on. */
 KERNEL fill_index(const loop_args a)
 {
     for (long long i = FIRST; i < a.n; i += STEP)
         ((int *)a.at[0])[i] =
-            (int)(mix(a.position + (unsigned long long)i) % (unsigned long long)a.width);
+            (int)(a.head + (long long)(mix(a.position + (unsigned long long)i) %
+                                       (unsigned long long)a.width));
 }
 
 /* ---- by element type ---------------------------------------------------------------------------

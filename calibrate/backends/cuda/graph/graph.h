@@ -76,7 +76,15 @@ void graph_pointwise(dnn_graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t co
                      graph_node b, graph_node select, graph_node y);
 /** y: index of each element of x along `axis`. */
 void graph_index(dnn_graph *g, int axis, graph_node x, graph_node y);
-void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_node c);
+
+/** Lengths of sequences in a product: rows, columns and summands behind them do not count. int32,
+ * of shape batch,1,1,1; NULL: all count. */
+typedef struct graph_lengths {
+    graph_node rows, columns, summands;
+} graph_lengths;
+
+/** c = a b */
+void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_lengths lengths, graph_node c);
 /** Reduces the axes in which y is 1. */
 void graph_reduce(dnn_graph *g, cudnnReduceTensorOp_t op, graph_node x, graph_node y);
 /** The same elements under another shape. */

@@ -110,7 +110,7 @@ void graph_index(dnn_graph *g, int axis, graph_node x, graph_node y)
     pointwise(g, CUDNN_POINTWISE_GEN_INDEX, CUDNN_DATA_INT32, axis, x, NULL, NULL, y);
 }
 
-void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_node c)
+void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_lengths lengths, graph_node c)
 {
     static const char              what[] = "matrix product";
     const cudnnBackendDescriptor_t m      = graph_make(g, CUDNN_BACKEND_MATMUL_DESCRIPTOR, what);
@@ -123,6 +123,14 @@ void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_node c)
     graph_set_node(g, op, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b, what);
     graph_set_node(g, op, CUDNN_ATTR_OPERATION_MATMUL_CDESC, c, what);
     graph_set_node(g, op, CUDNN_ATTR_OPERATION_MATMUL_DESC, m, what);
+    if (lengths.rows)
+        graph_set_node(g, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC, lengths.rows, what);
+    if (lengths.columns)
+        graph_set_node(g, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC, lengths.columns,
+                       what);
+    if (lengths.summands)
+        graph_set_node(g, op, CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC, lengths.summands,
+                       what);
     finish_operation(g, op, what);
 }
 

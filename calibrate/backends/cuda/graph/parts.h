@@ -6,7 +6,7 @@
 #include "graph.h"
 
 enum {
-    GRAPH_MAX_OPERATIONS  = 40,
+    GRAPH_MAX_OPERATIONS  = 48,
     GRAPH_MAX_NUMBERS     = 8,
     GRAPH_MAX_BOUND       = 24, /* tensors in memory: arguments, scratch, numbers */
     GRAPH_ALIGNMENT       = 16, /* bytes: what the fastest kernels want */

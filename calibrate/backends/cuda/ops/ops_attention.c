@@ -8,22 +8,24 @@
 #include "ops/ops_graph.h"
 
 /*
- * The library recognises the pattern, not a name: products, scale, mask, softmax, dropout, product.
- * Order and types must be those of its own front end (cudnn-frontend,
- * scaled_dot_product_flash_attention.h, which PyTorch's cuDNN attention uses). The unified
- * operation of newer releases has neither masks nor dropout in 9.19.
+ * The library recognises the pattern, not a name: products, scale, masks, softmax, dropout,
+ * product. Order and types must be those of its own front end (cudnn-frontend 1.14.1,
+ * scaled_dot_product_flash_attention.h, attn_score_modifiers.h and sdpa_support_surface.h, which
+ * PyTorch's cuDNN attention uses). The unified operation of newer releases has neither masks nor
+ * dropout in 9.19.
  *
- * cuDNN 9.19 makes flash kernels' plans of these graphs for an H200 that is described to it; none
- * has run on a device yet.
+ * cuDNN 9.12, 9.14 and 9.19 make flash kernels' plans of these graphs for an H200 that is described
+ * to it; none has run on a device yet.
  *
  * Keys and values share one buffer; so do the three gradients. All are packed as batch, head,
  * position, width. The backward kernel sums queries' gradients in f32 in scratch memory. The
- * library clears this memory since 9.6, so older versions are refused. Versions before 9.15 need a
- * padding mask for a last block of fewer than 128 keys, so such keys are refused there. Gradients
- * of 9.10.0 and 9.10.1 are refused (cudnn-frontend, as above, lines 1105-1190).
+ * library clears this memory since 9.6, so older versions are refused. Versions before 9.15 get a
+ * padding mask for a last block of fewer than 128 keys; the lengths in it are those of all queries
+ * and keys. Gradients of versions before 9.10 mask such keys twice. 9.10.0 and 9.10.1 are refused,
+ * as the front end refuses them.
  */
 
-enum { CLEARS_SUMS = 90600, MASKS_LAST_BLOCK = 91500, BLOCK = 128 };
+enum { CLEARS_SUMS = 90600, MASKS_INFINITE = 91000, MASKS_LAST_BLOCK = 91500, BLOCK = 128 };
 
 typedef struct attention {
     const lm_kernel *kernel;
@@ -32,6 +34,7 @@ typedef struct attention {
     graph_layout     q, k, v, o, kt, vt, scores, turned, stats, full_k, full_v;
     attention_places at;
     graph_node       scale;
+    graph_node       queries, keys; /* lengths; NULL: no padding mask */
 } attention;
 
 static const fill zero = { .kind = FILL_ZERO };
@@ -136,23 +139,63 @@ static graph_node times(attention *a, graph_node scores, graph_node b)
     return combine(a, CUDNN_POINTWISE_MUL, scores, b, between(a, &a->scores));
 }
 
+/* Row or column of each score. */
+static graph_node place(attention *a, int axis, graph_node scores)
+{
+    const graph_node y = graph_virtual(a->g, &a->scores, CUDNN_DATA_INT32);
+
+    graph_index(a->g, axis, scores, y);
+    return y;
+}
+
+static graph_node truth(attention *a, cudnnPointwiseMode_t mode, graph_node x, graph_node b)
+{
+    const graph_node y = graph_virtual(a->g, &a->scores, CUDNN_DATA_BOOLEAN);
+
+    graph_pointwise(a->g, mode, CUDNN_DATA_BOOLEAN, x, b, NULL, y);
+    return y;
+}
+
+/* Scores that are not seen become the least number. */
+static graph_node hide(attention *a, graph_node scores, graph_node seen)
+{
+    const float      lowest = cudnnGetVersion() < MASKS_INFINITE ? -FLT_MAX : -INFINITY;
+    const graph_node least = graph_number(a->g, 4, lowest), y = between(a, &a->scores);
+
+    graph_pointwise(a->g, CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, scores, least, seen, y);
+    return y;
+}
+
 /* Query i sees keys 0..i. */
 static graph_node mask(attention *a, graph_node scores)
 {
-    graph_node row, column, seen, y, least;
+    graph_node row, column;
 
     if (!a->kernel->u.attention.causal)
         return scores;
-    row    = graph_virtual(a->g, &a->scores, CUDNN_DATA_INT32);
-    column = graph_virtual(a->g, &a->scores, CUDNN_DATA_INT32);
-    seen   = graph_virtual(a->g, &a->scores, CUDNN_DATA_BOOLEAN);
-    y      = between(a, &a->scores);
-    least  = graph_number(a->g, 4, -FLT_MAX);
-    graph_index(a->g, 2, scores, row);
-    graph_index(a->g, 3, scores, column);
-    graph_pointwise(a->g, CUDNN_POINTWISE_CMP_GE, CUDNN_DATA_BOOLEAN, row, column, NULL, seen);
-    graph_pointwise(a->g, CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, scores, least, seen, y);
-    return y;
+    row    = place(a, 2, scores);
+    column = place(a, 3, scores);
+    return hide(a, scores, truth(a, CUDNN_POINTWISE_CMP_GE, row, column));
+}
+
+/* What lies behind the lengths of sequences is not seen. */
+static graph_node mask_padding(attention *a, graph_node scores)
+{
+    graph_node row, column;
+
+    if (!a->keys)
+        return scores;
+    row    = place(a, 2, scores);
+    column = place(a, 3, scores);
+    row    = truth(a, CUDNN_POINTWISE_CMP_LT, row, a->queries);
+    column = truth(a, CUDNN_POINTWISE_CMP_LT, column, a->keys);
+    return hide(a, scores, truth(a, CUDNN_POINTWISE_LOGICAL_AND, row, column));
+}
+
+/* Lengths in a product of scores and a tensor of keys or queries. */
+static graph_lengths lengths(graph_node rows, graph_node columns, graph_node summands)
+{
+    return (graph_lengths){ rows, columns, summands };
 }
 
 /* Mask of dropout: 1 keeps a probability; NULL: no dropout. */
@@ -177,9 +220,9 @@ static graph_node draw_scores(attention *a, graph_node q)
     const graph_node kt   = graph_argument(a->g, a->at.kv, &a->kt, a->type);
     const graph_node raw  = between(a, &a->scores);
 
-    graph_matmul(a->g, q, kt, raw);
+    graph_matmul(a->g, q, kt, lengths(a->queries, a->keys, NULL), raw);
     a->scale = graph_number(a->g, 4, root);
-    return times(a, raw, a->scale);
+    return mask_padding(a, times(a, raw, a->scale));
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -217,7 +260,7 @@ static void draw_forward(attention *a)
     } else {
         draw_softmax(a, scores, last);
     }
-    graph_matmul(a->g, last, v, o);
+    graph_matmul(a->g, last, v, lengths(a->queries, NULL, a->keys), o);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -244,11 +287,11 @@ static void draw_turned(attention *a, graph_node scores, graph_node queries, gra
 
     graph_reshape(a->g, scores, turned);
     if (a->kernel->u.attention.heads == a->kernel->u.attention.kv_heads) {
-        graph_matmul(a->g, turned, queries, out);
+        graph_matmul(a->g, turned, queries, lengths(a->keys, NULL, a->queries), out);
     } else {
         const graph_node all = graph_virtual(a->g, full, a->type);
 
-        graph_matmul(a->g, turned, queries, all);
+        graph_matmul(a->g, turned, queries, lengths(a->keys, NULL, a->queries), all);
         graph_reduce(a->g, CUDNN_REDUCE_TENSOR_ADD, all, out);
     }
 }
@@ -276,11 +319,13 @@ static void draw_backward(attention *a)
     graph_node       p, s, scores = draw_scores(a, q);
 
     scores = combine(a, CUDNN_POINTWISE_SUB, scores, stats, between(a, &a->scores));
-    p      = combine(a, CUDNN_POINTWISE_EXP, mask(a, scores), NULL, between(a, &a->scores));
+    if (cudnnGetVersion() < MASKS_INFINITE)
+        scores = mask_padding(a, scores);
+    p = combine(a, CUDNN_POINTWISE_EXP, mask(a, scores), NULL, between(a, &a->scores));
     draw_turned(a, rescale(a, kept ? times(a, p, kept) : p, back), d_o, dv, &a->full_v);
 
     s = between(a, &a->scores);
-    graph_matmul(a->g, d_o, vt, s);
+    graph_matmul(a->g, d_o, vt, lengths(a->queries, a->keys, NULL), s);
     if (kept)
         s = times(a, s, kept);
     s = combine(a, CUDNN_POINTWISE_SUB, s, sums, between(a, &a->scores));
@@ -288,7 +333,7 @@ static void draw_backward(attention *a)
     draw_turned(a, s, q, dk, &a->full_k);
 
     graph_reshape(a->g, graph_argument(a->g, a->at.kv, &a->kt, a->type), k);
-    graph_matmul(a->g, s, k, dq32);
+    graph_matmul(a->g, s, k, lengths(a->queries, NULL, a->keys), dq32);
     combine(a, CUDNN_POINTWISE_IDENTITY, dq32, NULL, dq);
 }
 
@@ -300,11 +345,36 @@ static const char *lacks(const lm_kernel *k)
 
     if (backward && version < CLEARS_SUMS)
         return "before 9.6 its sums begin at chance";
-    if (backward && (version == 91000 || version == 91001))
-        return "9.10.0 and 9.10.1 have no gradients";
-    if (k->u.attention.keys % BLOCK && version < MASKS_LAST_BLOCK)
-        return "before 9.15 128 has to divide the keys";
+    if (version == 91000 || version == 91001)
+        return "9.10.0 and 9.10.1 have faults";
     return NULL;
+}
+
+static bool needs_padding_mask(const lm_kernel *k)
+{
+    return k->u.attention.keys % BLOCK && cudnnGetVersion() < MASKS_LAST_BLOCK;
+}
+
+/* A length for each sample. */
+static size_t add_lengths(cuda_kernel *k, cuda_argument argument, int64_t length)
+{
+    const uint64_t samples = (uint64_t)k->base.kernel.u.attention.batch;
+
+    cuda_add_slot(k, argument, ROLE_STATE, lm_mul(samples, sizeof(int32_t)),
+                  (fill){ FILL_LENGTH, LM_I32, (double)length });
+    return k->base.n_slots - 1;
+}
+
+static void draw_lengths(attention *a, cuda_kernel *k)
+{
+    const graph_layout l = shape(a->kernel->u.attention.batch, 1, 1, 1);
+
+    if (!needs_padding_mask(a->kernel))
+        return;
+    a->at.queries = add_lengths(k, CUDA_QUERIES, a->kernel->u.attention.queries);
+    a->at.keys    = add_lengths(k, CUDA_KEYS, a->kernel->u.attention.keys);
+    a->queries    = graph_argument(a->g, a->at.queries, &l, CUDNN_DATA_INT32);
+    a->keys       = graph_argument(a->g, a->at.keys, &l, CUDNN_DATA_INT32);
 }
 
 lm_status ops_attention(const cuda_device *device, const settings *how, cuda_kernel *k,
@@ -324,6 +394,8 @@ lm_status ops_attention(const cuda_device *device, const settings *how, cuda_ker
     set_shapes(&a);
     a.at = ops_attention_slots(k);
     a.g  = ops_graph_new(device);
+    if (a.g)
+        draw_lengths(&a, k);
     if (a.g && s->pass == LM_FORWARD)
         draw_forward(&a);
     else if (a.g)

@@ -10,6 +10,7 @@
 typedef struct attention_places {
     size_t v_offset, dk_offset, dv_offset;
     size_t q, kv, o, stats, d_o, dqkv, seed; /**< d_o, dqkv: backward only; seed: with dropout */
+    size_t queries, keys;                    /**< lengths, for a padding mask */
 } attention_places;
 
 /** Adds the slots of k->base.kernel. */
