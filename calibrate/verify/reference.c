@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measure/map_function.h"
+#include "measure/pool_windows.h"
 #include "verify/sizes.h"
 
 reference reference_new(size_t n)
@@ -157,6 +158,19 @@ typedef struct spot {
     int64_t n, c, o[3];
 } spot;
 
+/* Where tap `t` of an adaptive window reads; false: it is shorter. Windows of adaptive pools are those of
+ * PyTorch: from floor(o in / out) up to ceil((o + 1) in / out). */
+static bool adaptive_pixel(const int64_t *in, const int64_t *out, const int64_t o[3],
+                           const int64_t t[3], int64_t at[3])
+{
+    for (int a = 0; a < 3; a++) {
+        at[a] = (int64_t)floor((double)(o[a] * in[a]) / (double)out[a]) + t[a];
+        if (at[a] >= (int64_t)ceil((double)((o[a] + 1) * in[a]) / (double)out[a]))
+            return false;
+    }
+    return true;
+}
+
 /* Of a window: the places it reads, and which is the largest. */
 static size_t look(const lm_kernel *k, bool nhwc, const spot *s, const double *x, size_t *read,
                    size_t *largest)
@@ -167,7 +181,9 @@ static size_t look(const lm_kernel *k, bool nhwc, const spot *s, const double *x
         int64_t t[3], at[3];
 
         unfold(j, k->u.pool.window, t);
-        if (!pixel(k->u.pool.in, k->u.pool.stride, k->u.pool.pad, k->u.pool.dilation, s->o, t, at))
+        if (pool_is_adaptive(k) ? !adaptive_pixel(k->u.pool.in, k->u.pool.out, s->o, t, at)
+                                : !pixel(k->u.pool.in, k->u.pool.stride, k->u.pool.pad,
+                                         k->u.pool.dilation, s->o, t, at))
             continue;
         read[count] = reference_pixel(nhwc, k->u.pool.in, k->u.pool.channels, s->n, s->c, at);
         if (x && (count == 0 || x[read[count]] > x[*largest]))
@@ -196,8 +212,9 @@ static reference pool(const lm_kernel *k, bool nhwc, const double *x, const doub
         count = look(k, nhwc, &s, max ? x : NULL, read, &largest);
         if (max)
             add(&r, dy ? largest : y, dy ? dy[y] : x[largest]);
-        for (size_t j = 0; j < count && !max; j++)
-            add(&r, dy ? read[j] : y, (dy ? dy[y] : x[read[j]]) / (double)area);
+        for (size_t j = 0; j < count && !max; j++) /* padding counts as zeros */
+            add(&r, dy ? read[j] : y,
+                (dy ? dy[y] : x[read[j]]) / (double)(pool_is_adaptive(k) ? count : area));
     }
     free(read);
     return r;

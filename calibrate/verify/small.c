@@ -4,6 +4,7 @@
 #include "verify/sizes.h"
 
 #include "measure/map_function.h"
+#include "measure/pool_windows.h"
 #include "network/autocast.h"
 #include "network/mixed/fp8.h"
 
@@ -47,14 +48,37 @@ static void shrink_conv(lm_kernel *k)
                              &k->u.conv.stride[i], &k->u.conv.pad[i], &k->u.conv.dilation[i] });
 }
 
+/* Adaptive windows over 9 pixels: 5 of 2 or 3 of them, or, of more outputs than inputs, 12 of 1 or 2.
+ * Returns how many they hold together. */
+static int64_t shrink_adaptive(const axis *a)
+{
+    const bool more = *a->out > *a->in;
+
+    if (*a->in == 1 && *a->out == 1)
+        return 1;
+    *a->in     = IMAGE;
+    *a->out    = more ? 12 : 5;
+    *a->window = more ? 2 : 3;
+    *a->stride = *a->dilation = 1;
+    return more ? 18 : 13;
+}
+
 static void shrink_pool(lm_kernel *k)
 {
+    const bool adaptive = k->u.pool.mode == LM_POOL_AVG && pool_is_adaptive(k);
+
     k->u.pool.n        = 2;
     k->u.pool.channels = FEW;
-    k->u.pool.taps     = 0;
-    for (int i = 0; i < 3; i++)
-        shrink_axis(&(axis){ &k->u.pool.in[i], &k->u.pool.out[i], &k->u.pool.window[i],
-                             &k->u.pool.stride[i], &k->u.pool.pad[i], &k->u.pool.dilation[i] });
+    k->u.pool.taps     = adaptive;
+    for (int i = 0; i < 3; i++) {
+        const axis a = { &k->u.pool.in[i],     &k->u.pool.out[i], &k->u.pool.window[i],
+                         &k->u.pool.stride[i], &k->u.pool.pad[i], &k->u.pool.dilation[i] };
+
+        if (adaptive)
+            k->u.pool.taps *= shrink_adaptive(&a);
+        else
+            shrink_axis(&a);
+    }
 }
 
 static void shrink_gemm(lm_kernel *k)

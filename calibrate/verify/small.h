@@ -9,7 +9,7 @@
 /**
  * A kernel of a few thousand elements with what libraries choose an implementation by: operation,
  * pass, element type, window up to 5, stride and gaps up to 2, padding, groups (one, several, one a
- * channel), few channels, bias, mode, kind of statistics, shared heads, mask. Kernels that differ
+ * channel), few channels, bias, mode, adaptive windows, kind of statistics, shared heads, mask. Kernels that differ
  * in size alone have the same one. Dropout is left out: its random numbers are the library's.
  */
 lm_kernel small_kernel(const lm_kernel *k, kernel_use use);

@@ -146,7 +146,7 @@ reasons() {
 }
 
 # On the device that is not there two are enough: ctest has all of them.
-on_gpu="test_cuda_attention_gpu test_cuda_convs_gpu test_cuda_loops_gpu test_cuda_ops_gpu test_cuda_step_gpu"
+on_gpu="test_cuda_attention_gpu test_cuda_convs_gpu test_cuda_loops_gpu test_cuda_ops_gpu test_cuda_pools_gpu test_cuda_step_gpu"
 on_host="test_cuda_source test_cuda_plans test_ports"
 if [ -n "${FAKE:-}" ]; then
     on_gpu="test_cuda_ops test_cuda_step"

@@ -148,6 +148,8 @@ EACH(sum_columns)
 EACH(sum_slices)
 EACH(attend)
 EACH(attend_back)
+EACH(pool_adaptive)
+EACH(pool_adaptive_back)
 EACH(fill_normal)
 EACH(fill_value)
 
@@ -169,6 +171,7 @@ static const struct {
                                 NAMED_EACH(pass_product) NAMED_EACH(pass_quotient) NAMED_EACH(gather) NAMED_EACH(scatter)
                                 NAMED_EACH(sum_rows) NAMED_EACH(sum_columns) NAMED_EACH(sum_slices)
                                     NAMED_EACH(attend) NAMED_EACH(attend_back)
+                                    NAMED_EACH(pool_adaptive) NAMED_EACH(pool_adaptive_back)
                                         NAMED_EACH(fill_normal) NAMED_EACH(fill_value)
 };
 

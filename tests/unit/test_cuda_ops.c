@@ -1,4 +1,4 @@
-/* Products, pooling, norms, softmax and sums of the GPU backend beside plain loops. */
+/* Products, norms, softmax and sums of the GPU backend beside plain loops. */
 #include "check.h"
 
 #include <float.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "gpu_agrees.h"
-#include "verify/half.h"
 #include "network/mixed/fp8.h"
+#include "verify/half.h"
 
 /* ---- product --------------------------------------------------------------------------------- */
 
@@ -174,104 +174,6 @@ static void what_has_no_f8_is_refused(void **state)
         print_message("side %d: %s\n", i, cuda_kernel_prepare(gpu_device(), &how, &k, USE_TRAINING, &out, &err) ? err.text : "taken");
         *side[i] = 32;
     }
-}
-
-/* ---- pooling --------------------------------------------------------------------------------- */
-
-static const struct pool_shape {
-    int64_t in[3], window[3], stride[3], pad[3], out[3];
-} pools[] = {
-    { { 1, 9, 7 }, { 1, 3, 3 }, { 1, 2, 2 }, { 0, 1, 1 }, { 1, 5, 4 } },
-    { { 1, 8, 8 }, { 1, 2, 2 }, { 1, 2, 2 }, { 0, 0, 0 }, { 1, 4, 4 } },
-    { { 1, 7, 7 }, { 1, 7, 7 }, { 1, 1, 1 }, { 0, 0, 0 }, { 1, 1, 1 } },
-    { { 4, 6, 6 }, { 2, 3, 3 }, { 2, 2, 2 }, { 0, 1, 1 }, { 2, 3, 3 } },
-    /* an end that no window reads */
-    { { 1, 9, 9 }, { 1, 3, 3 }, { 1, 2, 2 }, { 0, 0, 0 }, { 1, 3, 3 } },
-};
-
-enum { N_POOLS = sizeof pools / sizeof pools[0] };
-
-static void pool_agrees(const struct pool_shape *s, lm_dtype type, int64_t mode, lm_pass pass,
-                        bool nhwc)
-{
-    const size_t before = gpu_left();
-    lm_kernel k = { .size = sizeof k, .op = LM_OP_POOL, .pass = pass, .dtype = type, .repeat = 1 };
-    settings  how = { { 0 } };
-    double   *x = NULL, *y = NULL, *dy = NULL;
-    gpu_case  c;
-
-    how.value[SETTING_LAYOUT] = nhwc;
-    k.u.pool.n                = 2;
-    k.u.pool.channels         = 8;
-    k.u.pool.mode             = mode;
-    memcpy(k.u.pool.in, s->in, sizeof s->in);
-    memcpy(k.u.pool.out, s->out, sizeof s->out);
-    memcpy(k.u.pool.window, s->window, sizeof s->window);
-    memcpy(k.u.pool.stride, s->stride, sizeof s->stride);
-    memcpy(k.u.pool.pad, s->pad, sizeof s->pad);
-    for (int a = 0; a < 3; a++)
-        k.u.pool.dilation[a] = 1;
-    if (!gpu_open_case(&c, &how, &k))
-        return;
-    if (gpu_has(&c, CUDA_SRC))
-        x = gpu_give(&c, CUDA_SRC);
-    if (pass != LM_FORWARD)
-        dy = gpu_give(&c, CUDA_DIFF_DST);
-    if (pass != LM_FORWARD && mode == LM_POOL_MAX) {
-        reference forward = reference_pool(&k, nhwc, x);
-
-        y             = forward.value;
-        forward.value = NULL;
-        reference_free(&forward);
-        gpu_put(&c, gpu_slot(&c, CUDA_DST), y);
-    }
-    gpu_run(&c);
-    /* what no window reads is not written: gradients there are left alone */
-    if (pass == LM_FORWARD)
-        gpu_agrees(&c, CUDA_DST, reference_pool(&k, nhwc, x), verify_sum_error(&how, k.op, type));
-    else if (s != &pools[N_POOLS - 1])
-        gpu_agrees(&c, CUDA_DIFF_SRC, reference_pool_back(&k, nhwc, x, dy),
-                   verify_sum_error(&how, k.op, type) + element_epsilon(type));
-    free(x);
-    free(y);
-    free(dy);
-    gpu_close_case(&c, before);
-}
-
-static void poolings_agree(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < N_POOLS; i++)
-        for (size_t t = 0; t < N_GPU_TYPES; t++)
-            for (int64_t mode = LM_POOL_MAX; mode <= LM_POOL_AVG; mode++)
-                for (lm_pass pass = LM_FORWARD; pass <= LM_GRAD_INPUT; pass++)
-                    for (int nhwc = 0; nhwc < 2; nhwc++)
-                        pool_agrees(&pools[i], gpu_types[t], mode, pass, nhwc);
-}
-
-static void poolings_that_cannot_be_said_are_refused(void **state)
-{
-    lm_kernel   k   = { .size = sizeof k, .op = LM_OP_POOL, .dtype = LM_F32, .repeat = 1 };
-    settings    how = { { 0 } };
-    cuda_kernel out;
-    lm_error    err;
-
-    (void)state;
-    k.u.pool.n = k.u.pool.channels = 1;
-    for (int a = 0; a < 3; a++) {
-        k.u.pool.in[a]     = a ? 7 : 1;
-        k.u.pool.window[a] = k.u.pool.stride[a] = a ? 2 : 1;
-        k.u.pool.dilation[a]                    = 1;
-        k.u.pool.out[a]                         = a ? 4 : 1; /* ceil(7 / 2) */
-    }
-    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, USE_TRAINING, &out, &err),
-                     LM_E_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "padding behind"));
-    k.u.pool.out[1] = k.u.pool.out[2] = 3;
-    k.u.pool.dilation[2]              = 2;
-    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, USE_TRAINING, &out, &err),
-                     LM_E_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "gaps"));
 }
 
 /* ---- norms ----------------------------------------------------------------------------------- */
@@ -485,8 +387,6 @@ int main(void)
         cmocka_unit_test(products_agree),
         cmocka_unit_test(products_in_f8_agree),
         cmocka_unit_test(what_has_no_f8_is_refused),
-        cmocka_unit_test(poolings_agree),
-        cmocka_unit_test(poolings_that_cannot_be_said_are_refused),
         cmocka_unit_test(norms_agree),
         cmocka_unit_test(batch_norms_in_evaluation_take_known_statistics),
         cmocka_unit_test(softmaxes_agree),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "measure/plan.h"
+#include "measure/pool_windows.h"
 #include "verify/small.h"
 #include "verify/verify.h"
 
@@ -111,17 +112,20 @@ static lm_kernel convolution(int64_t n, int64_t c_in, int64_t c_out, int64_t ima
 
 static bool alike(const lm_kernel *a, const lm_kernel *b)
 {
-    const lm_kernel small_a = small_kernel(a, USE_TRAINING), small_b = small_kernel(b, USE_TRAINING);
+    const lm_kernel small_a = small_kernel(a, USE_TRAINING),
+                    small_b = small_kernel(b, USE_TRAINING);
 
     return kernels_equal(&small_a, &small_b);
 }
 
 static void kernels_that_differ_in_size_are_of_one_kind(void **state)
 {
-    const lm_kernel large  = convolution(64, 256, 512, 56, 3, 1);
-    const lm_kernel small  = convolution(1, 64, 64, 7, 3, 1);
-    const lm_kernel other[] = { convolution(64, 256, 512, 56, 3, 2), convolution(64, 256, 512, 56, 1, 1),
-                                convolution(64, 256, 512, 56, 5, 1), convolution(64, 3, 512, 56, 3, 1) };
+    const lm_kernel large   = convolution(64, 256, 512, 56, 3, 1);
+    const lm_kernel small   = convolution(1, 64, 64, 7, 3, 1);
+    const lm_kernel other[] = { convolution(64, 256, 512, 56, 3, 2),
+                                convolution(64, 256, 512, 56, 1, 1),
+                                convolution(64, 256, 512, 56, 5, 1),
+                                convolution(64, 3, 512, 56, 3, 1) };
     lm_kernel       changed = large, tried;
 
     (void)state;
@@ -130,8 +134,8 @@ static void kernels_that_differ_in_size_are_of_one_kind(void **state)
         assert_false(alike(&large, &other[i]));
     changed.u.conv.groups = 256;
     assert_false(alike(&large, &changed));
-    changed               = large;
-    changed.pass          = LM_GRAD_INPUT;
+    changed      = large;
+    changed.pass = LM_GRAD_INPUT;
     assert_false(alike(&large, &changed));
     /* small, and a convolution still: 9 pixels, with a stride 5 */
     tried = small_kernel(&other[0], USE_TRAINING);
@@ -139,6 +143,60 @@ static void kernels_that_differ_in_size_are_of_one_kind(void **state)
     assert_int_equal(tried.u.conv.out[1], 5);
     assert_int_equal(tried.u.conv.in[0], 1);
     assert_true(lm_kernel_macs(&tried) < 1000000);
+}
+
+/* A square image of averages. */
+static lm_kernel average(int64_t image, int64_t out, int64_t window, int64_t stride, int64_t taps)
+{
+    lm_kernel k = { .size = sizeof k, .op = LM_OP_POOL, .dtype = LM_F32, .repeat = 1 };
+
+    k.u.pool.n        = 16;
+    k.u.pool.channels = 256;
+    k.u.pool.mode     = LM_POOL_AVG;
+    k.u.pool.taps     = taps;
+    for (int i = 0; i < 3; i++) {
+        k.u.pool.in[i]       = i ? image : 1;
+        k.u.pool.out[i]      = i ? out : 1;
+        k.u.pool.window[i]   = i ? window : 1;
+        k.u.pool.stride[i]   = i ? stride : 1;
+        k.u.pool.dilation[i] = 1;
+    }
+    return k;
+}
+
+/* Windows that the fields do not say stay so in the small kernel. AlexNet has 3 pixels in 6 windows
+ * for images of 64, 7 in 6 for those of 256. */
+static void adaptive_averages_are_a_kind_of_their_own(void **state)
+{
+    const lm_kernel more = average(3, 6, 1, 1, 0), uneven = average(13, 6, 3, 2, 18 * 18);
+    const lm_kernel longer = average(17, 6, 4, 2, 22 * 22), strided = average(14, 7, 2, 2, 0);
+    const lm_kernel even    = average(7, 6, 2, 1, 0);
+    lm_kernel       largest = uneven, padded = more, small;
+
+    (void)state;
+    largest.u.pool.mode  = LM_POOL_MAX;
+    padded.u.pool.pad[1] = 1;
+    assert_true(pool_is_adaptive(&more));
+    assert_true(pool_is_adaptive(&uneven));
+    assert_false(pool_is_adaptive(&strided));
+    assert_false(pool_is_adaptive(&even));
+    assert_false(pool_is_adaptive(&padded));
+    assert_true(alike(&uneven, &longer));
+    assert_false(alike(&uneven, &more));
+    assert_false(alike(&uneven, &strided));
+    small = small_kernel(&uneven, USE_TRAINING); /* 0 1, 1 to 3, 3 to 5, 5 to 7, 7 8 */
+    assert_true(pool_is_adaptive(&small));
+    assert_int_equal(small.u.pool.in[0], 1);
+    assert_int_equal(small.u.pool.out[2], 5);
+    assert_int_equal(small.u.pool.window[2], 3);
+    assert_int_equal(small.u.pool.taps, 13 * 13);
+    small = small_kernel(&more, USE_TRAINING); /* each third pixel alone in two windows, of 12 */
+    assert_true(pool_is_adaptive(&small));
+    assert_int_equal(small.u.pool.out[2], 12);
+    assert_int_equal(small.u.pool.window[2], 2);
+    assert_int_equal(small.u.pool.taps, 18 * 18);
+    small = small_kernel(&largest, USE_TRAINING);
+    assert_false(pool_is_adaptive(&small));
 }
 
 /* Products do not depend on the layout of images, nor shorter types on the math of f32. */
@@ -170,6 +228,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_differs),
         cmocka_unit_test(buffers_of_another_size_are_not_compared),
         cmocka_unit_test(kernels_that_differ_in_size_are_of_one_kind),
+        cmocka_unit_test(adaptive_averages_are_a_kind_of_their_own),
         cmocka_unit_test(settings_that_change_nothing_make_no_kind),
     };
 

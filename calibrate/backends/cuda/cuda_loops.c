@@ -47,6 +47,8 @@ static const char *const names[N_LOOPS] = {
     [LOOP_SUM_SLICES]  = "sum_slices",
     [LOOP_ATTEND]      = "attend",
     [LOOP_ATTEND_BACK] = "attend_back",
+    [LOOP_POOL_ADAPTIVE]      = "pool_adaptive",
+    [LOOP_POOL_ADAPTIVE_BACK] = "pool_adaptive_back",
     [LOOP_FILL_NORMAL] = "fill_normal",
     [LOOP_FILL_VALUE]  = "fill_value",
 };
@@ -141,8 +143,9 @@ static lm_status get_image(nvrtcProgram program, bool ptx, char **out, lm_error 
 /* A device newer than this NVRTC gets what the driver can translate. */
 lm_status cuda_source_compile(int major, int minor, char **out, lm_error *err)
 {
-    static const char *const headers[]      = { cuda_source_loop_args, cuda_source_loops_body };
-    static const char *const header_names[] = { "loop_args.h", "loops_body.cu" };
+    static const char *const headers[]      = { cuda_source_loop_args, cuda_source_loops_body,
+                                                cuda_source_loops_pool };
+    static const char *const header_names[] = { "loop_args.h", "loops_body.cu", "loops_pool.cu" };
     const int                wanted         = 10 * major + minor;
     nvrtcProgram             program        = NULL;
     int                      known          = 0;
@@ -153,7 +156,8 @@ lm_status cuda_source_compile(int major, int minor, char **out, lm_error *err)
 
     if (cause == NVRTC_SUCCESS)
         cause =
-            nvrtcCreateProgram(&program, cuda_source_loops, "loops.cu", 2, headers, header_names);
+            nvrtcCreateProgram(&program, cuda_source_loops, "loops.cu",
+                               (int)(sizeof headers / sizeof headers[0]), headers, header_names);
     if (cause != NVRTC_SUCCESS)
         return nvrtc_failed(err, "our kernels", cause);
     snprintf(option, sizeof option, "--gpu-architecture=%s_%d", wanted > known ? "compute" : "sm",

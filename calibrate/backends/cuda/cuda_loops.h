@@ -47,6 +47,8 @@ typedef enum cuda_loop {
     LOOP_SUM_SLICES,
     LOOP_ATTEND, /**< attention: see ops_attention_plain.c */
     LOOP_ATTEND_BACK,
+    LOOP_POOL_ADAPTIVE,      /**< averages: see loops_pool.cu */
+    LOOP_POOL_ADAPTIVE_BACK, /**< gradients of outputs at[0] -> of inputs at[1] */
     LOOP_FILL_NORMAL, /**< at[0]: normal numbers of deviation `scale`, by `position` */
     LOOP_FILL_VALUE,  /**< at[0]: `scale` */
     N_LOOPS

@@ -12,7 +12,7 @@ typedef struct loop_args {
     unsigned long long position; /* of at[0] in all that is filled, in bytes; or its own number */
     long long          head, inner, chunk, slices; /* of sums: see cuda_sum */
     float              scale, kept;
-    int                unused;
+    int                from[3], to[3]; /* of pools: depth, height, width */
 } loop_args;
 
 #endif

@@ -290,6 +290,23 @@ INLINE float dropped(long long place, float kept)
     return (float)(mix((unsigned long long)place) >> 40) < kept * 16777216.0f ? 1.0f / kept : 0.0f;
 }
 
+/* Of `from` pixels in `to` adaptive windows, the first that window i holds, and the one behind its last.
+ * With both sizes exchanged: the windows that hold pixel i. */
+INLINE unsigned window_begin(unsigned i, unsigned from, unsigned to)
+{
+    return i * from / to;
+}
+
+INLINE unsigned window_end(unsigned i, unsigned from, unsigned to)
+{
+    return ((i + 1) * from + to - 1) / to;
+}
+
+INLINE unsigned window_length(unsigned i, unsigned from, unsigned to)
+{
+    return window_end(i, from, to) - window_begin(i, from, to);
+}
+
 #ifndef HAVE_F8
 /* To the nearest number of `mantissa` bits behind the point, ties to even; what is beyond the largest
  * becomes it. In units of the last place a number is what its bits are, less one exponent. */

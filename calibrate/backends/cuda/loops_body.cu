@@ -554,6 +554,8 @@ KERNEL NAME(attend_back)(const loop_args a)
     }
 }
 
+#include "loops_pool.cu"
+
 /* ---- fill ------------------------------------------------------------------------------------ */
 
 KERNEL NAME(fill_normal)(const loop_args a)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "measure/pool_windows.h"
 #include "network/autocast.h"
 #include "ranks/pulse.h"
 
@@ -186,10 +187,12 @@ static lm_status run(attempt *a, verify_trial *t, lm_error *err)
     return status;
 }
 
+/* The library has no adaptive windows: onednn_ops.c takes as many of the longest. */
 static bool has_no_counterpart(const lm_kernel *k)
 {
     return (k->op == LM_OP_NORM && k->u.norm.rms) ||
-           (k->op == LM_OP_POOL && k->u.pool.mode == LM_POOL_MAX && k->pass != LM_FORWARD);
+           (k->op == LM_OP_POOL && k->u.pool.mode == LM_POOL_MAX && k->pass != LM_FORWARD) ||
+           (k->op == LM_OP_POOL && pool_is_adaptive(k));
 }
 
 lm_status onednn_try(const api_device *device, const team *t, verify_trial *trial, lm_error *err)

@@ -68,8 +68,9 @@ typedef struct lm_kernel {
             int64_t in[3], out[3], window[3], stride[3], pad[3], dilation[3];
             int64_t taps;
             /**
-         * taps (since 1.1): elements under all windows of one channel, for windows of unequal size;
-         * 0: `window` under each output
+         * taps (since 1.1): elements under all windows of one channel, for windows of unequal size,
+         * as adaptive ones are: output i reads floor(i in / out) up to ceil((i + 1) in / out), and
+         * `window` is the longest. 0: `window` under each output
          */
         } pool;
         struct {

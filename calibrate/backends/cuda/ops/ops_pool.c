@@ -1,19 +1,24 @@
-/* Poolings: cuDNN's classic calls. */
+/* Poolings: cuDNN's classic calls, and adaptive averages of our own. */
 #include "ops/ops.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cuda_loops.h"
 #include "ops/ops_classic.h"
 #include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
+#include "measure/pool_windows.h"
 
 /*
  * PyTorch has its own poolings; these are cuDNN's. They pad both sides equally, and a window must
  * begin within the input. So dilation is refused, and so are outputs (ceil mode) whose last windows
  * reach beyond such padding. Inputs are cut off behind the last window.
+ *
+ * Adaptive windows lie at no stride. Averages of them are our own kernels (loops_pool.cu); maxima of
+ * no more outputs than inputs take as many of the longest window, and others are refused.
  *
  * The gradient of a maximum needs input and output of the forward kernel. That of an average needs
  * neither: it gets buffers of these shapes, which it does not read.
@@ -90,7 +95,8 @@ static const char *describe(const lm_kernel *k, bool nhwc, shape *s)
         if (window > INT_MAX || stride > INT_MAX || pad >= window)
             return "no such window";
         if (spare < 0)
-            return "no padding behind other than in front";
+            return pool_is_adaptive(k) ? "no adaptive maxima of more outputs than inputs"
+                                       : "no padding behind other than in front";
         s->size[i]   = (int)window;
         s->stride[i] = (int)stride;
         s->pad[i]    = (int)pad;
@@ -148,6 +154,84 @@ static void add_slots(cuda_kernel *k, const shape *s, pool *p)
     }
 }
 
+/* ---- adaptive averages ------------------------------------------------------------------------ */
+
+enum { ADAPTIVE_LANES = 256 }; /* at most, of a plane */
+
+typedef struct adaptive {
+    loop_args args; /* without buffers */
+    unsigned  lanes;
+} adaptive;
+
+static lm_status run_adaptive(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                              lm_error *err)
+{
+    const adaptive *p    = k->made;
+    loop_args       args = p->args;
+
+    args.at[0] = at[0];
+    args.at[1] = at[1];
+    return cuda_loop_rows(
+        device, k->base.kernel.pass == LM_FORWARD ? LOOP_POOL_ADAPTIVE : LOOP_POOL_ADAPTIVE_BACK,
+        k->base.kernel.dtype, p->lanes, args.n * args.slices, &args, err);
+}
+
+static void release_adaptive(cuda_kernel *k)
+{
+    free(k->made);
+    k->made = NULL;
+}
+
+/* Our kernels number elements of a plane, and pixels times windows along an axis, in 32 bits. */
+static bool fits(const lm_kernel *k, uint64_t inner)
+{
+    for (int a = 0; a < 3; a++)
+        if (lm_mul((uint64_t)k->u.pool.in[a], (uint64_t)k->u.pool.out[a]) > INT_MAX)
+            return false;
+    return lm_mul(inner, lm_volume(k->u.pool.in)) <= INT_MAX &&
+           lm_mul(inner, lm_volume(k->u.pool.out)) <= INT_MAX;
+}
+
+static lm_status prepare_adaptive(cuda_kernel *k, bool nhwc, lm_error *err)
+{
+    const lm_kernel *m       = &k->base.kernel;
+    const bool       forward = m->pass == LM_FORWARD;
+    const int64_t   *from    = forward ? m->u.pool.in : m->u.pool.out;
+    const int64_t   *to      = forward ? m->u.pool.out : m->u.pool.in;
+    const int64_t    inner   = nhwc ? m->u.pool.channels : 1;
+    const uint64_t   each    = lm_mul((uint64_t)m->u.pool.n,
+                                      lm_mul((uint64_t)m->u.pool.channels, lm_dtype_bytes(m->dtype)));
+    const fill       normal  = cuda_normal(m->dtype, 1.0);
+    int64_t          elements;
+    adaptive        *p;
+
+    if (!cuda_loops_know(m->dtype))
+        return cuda_unsupported(k, "the backend cudnn", "element type", err);
+    if (!fits(m, (uint64_t)inner))
+        return cuda_unsupported(k, "the backend cudnn", "adaptive windows beyond 31 bits", err);
+    p = calloc(1, sizeof *p);
+    if (!p)
+        return no_memory(err);
+    elements = inner * (int64_t)lm_volume(to);
+    p->lanes = cuda_loop_lanes(elements, ADAPTIVE_LANES);
+    p->args  = (loop_args){ .n      = nhwc ? m->u.pool.n : m->u.pool.n * m->u.pool.channels,
+                            .inner  = inner,
+                            .slices = (elements + p->lanes - 1) / p->lanes };
+    for (int a = 0; a < 3; a++) {
+        p->args.from[a] = (int)from[a];
+        p->args.to[a]   = (int)to[a];
+    }
+    cuda_add_slot(k, forward ? CUDA_SRC : CUDA_DIFF_DST, ROLE_IN, lm_mul(each, lm_volume(from)),
+                  normal);
+    cuda_add_slot(k, forward ? CUDA_DST : CUDA_DIFF_SRC, ROLE_OUT, lm_mul(each, lm_volume(to)),
+                  normal);
+    k->made    = p;
+    k->run     = run_adaptive;
+    k->release = release_adaptive;
+    snprintf(k->implementation, sizeof k->implementation, "own adaptive average");
+    return LM_OK;
+}
+
 lm_status ops_pool(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
     const bool      nhwc = how->value[SETTING_LAYOUT] != 0;
@@ -159,6 +243,8 @@ lm_status ops_pool(const cuda_device *device, const settings *how, cuda_kernel *
     lm_status       status;
 
     (void)device;
+    if (!max && pool_is_adaptive(&k->base.kernel))
+        return prepare_adaptive(k, nhwc, err);
     if (!ops_type(k->base.kernel.dtype, &type))
         return cuda_unsupported(k, "cuDNN", "no such element type", err);
     refused = describe(&k->base.kernel, nhwc, &s);
