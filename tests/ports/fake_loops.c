@@ -6,6 +6,7 @@
 #include "fake.h"
 
 #define KERNEL static void
+#define KERNEL_OF(n) static void
 #define INLINE static inline
 #define UNROLL
 #define UNROLL_SOME
@@ -18,6 +19,10 @@
 #define LANES               1
 #define BLOCK_ROW           0
 #define ROW_OF_BLOCK        0
+#define ROWS_OF_BLOCK       1
+#define BLOCK               0
+#define BLOCKS              1
+#define BLOCK_SUM(x)        (x)
 #define LANES_SUM(x)        (x)
 #define LANES_MAX(x)        (x)
 #define SPEND(ns)           (fake_sweeps(0), fake_spend(ns))
@@ -150,6 +155,23 @@ EACH(attend)
 EACH(attend_back)
 EACH(pool_adaptive)
 EACH(pool_adaptive_back)
+EACH(depthwise_any)
+EACH(depthwise_1)
+EACH(depthwise_3)
+EACH(depthwise_5)
+EACH(depthwise_back_any)
+EACH(depthwise_back_any_1)
+EACH(depthwise_back_any_2)
+EACH(depthwise_back_1)
+EACH(depthwise_back_1_1)
+EACH(depthwise_back_1_2)
+EACH(depthwise_back_3)
+EACH(depthwise_back_3_1)
+EACH(depthwise_back_3_2)
+EACH(depthwise_back_5)
+EACH(depthwise_back_5_1)
+EACH(depthwise_back_5_2)
+EACH(depthwise_weights)
 EACH(fill_normal)
 EACH(fill_value)
 
@@ -172,6 +194,23 @@ static const struct {
                                 NAMED_EACH(sum_rows) NAMED_EACH(sum_columns) NAMED_EACH(sum_slices)
                                     NAMED_EACH(attend) NAMED_EACH(attend_back)
                                     NAMED_EACH(pool_adaptive) NAMED_EACH(pool_adaptive_back)
+    NAMED_EACH(depthwise_any)
+    NAMED_EACH(depthwise_1)
+    NAMED_EACH(depthwise_3)
+    NAMED_EACH(depthwise_5)
+    NAMED_EACH(depthwise_back_any)
+    NAMED_EACH(depthwise_back_any_1)
+    NAMED_EACH(depthwise_back_any_2)
+    NAMED_EACH(depthwise_back_1)
+    NAMED_EACH(depthwise_back_1_1)
+    NAMED_EACH(depthwise_back_1_2)
+    NAMED_EACH(depthwise_back_3)
+    NAMED_EACH(depthwise_back_3_1)
+    NAMED_EACH(depthwise_back_3_2)
+    NAMED_EACH(depthwise_back_5)
+    NAMED_EACH(depthwise_back_5_1)
+    NAMED_EACH(depthwise_back_5_2)
+    NAMED_EACH(depthwise_weights)
                                         NAMED_EACH(fill_normal) NAMED_EACH(fill_value)
 };
 

@@ -15,42 +15,59 @@
 enum { N_TYPES = 3, THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8 };
 
 static const char *const names[N_LOOPS] = {
-    [LOOP_RELU]        = "map_relu",
-    [LOOP_SWISH]       = "map_swish",
-    [LOOP_GELU]        = "map_gelu",
-    [LOOP_SUM]         = "map_sum",
-    [LOOP_RELU_BACK]   = "map_relu_back",
-    [LOOP_SWISH_BACK]  = "map_swish_back",
-    [LOOP_GELU_BACK]   = "map_gelu_back",
-    [LOOP_CAST_DOWN]   = "cast_down",
-    [LOOP_CAST_UP]     = "cast_up",
-    [LOOP_CAST_E4M3]   = "cast_e4m3",
-    [LOOP_CAST_E5M2]   = "cast_e5m2",
-    [LOOP_MANY]        = "map_many",
-    [LOOP_SGD]         = "update_sgd",
-    [LOOP_MOMENTUM]    = "update_momentum",
-    [LOOP_ADAM]        = "update_adam",
-    [LOOP_ADAGRAD]     = "update_adagrad",
-    [LOOP_ADADELTA]    = "update_adadelta",
-    [LOOP_RMSPROP]     = "update_rmsprop",
-    [LOOP_PASS_AFFINE]   = "pass_affine",
-    [LOOP_PASS_ROOT]     = "pass_root",
-    [LOOP_PASS_LINEAR]   = "pass_linear",
-    [LOOP_PASS_TIMES]    = "pass_times",
-    [LOOP_PASS_OVER]     = "pass_over",
-    [LOOP_PASS_PRODUCT]  = "pass_product",
-    [LOOP_PASS_QUOTIENT] = "pass_quotient",
-    [LOOP_GATHER]      = "gather",
-    [LOOP_SCATTER]     = "scatter",
-    [LOOP_SUM_ROWS]    = "sum_rows",
-    [LOOP_SUM_COLUMNS] = "sum_columns",
-    [LOOP_SUM_SLICES]  = "sum_slices",
-    [LOOP_ATTEND]      = "attend",
-    [LOOP_ATTEND_BACK] = "attend_back",
-    [LOOP_POOL_ADAPTIVE]      = "pool_adaptive",
-    [LOOP_POOL_ADAPTIVE_BACK] = "pool_adaptive_back",
-    [LOOP_FILL_NORMAL] = "fill_normal",
-    [LOOP_FILL_VALUE]  = "fill_value",
+    [LOOP_RELU]                 = "map_relu",
+    [LOOP_SWISH]                = "map_swish",
+    [LOOP_GELU]                 = "map_gelu",
+    [LOOP_SUM]                  = "map_sum",
+    [LOOP_RELU_BACK]            = "map_relu_back",
+    [LOOP_SWISH_BACK]           = "map_swish_back",
+    [LOOP_GELU_BACK]            = "map_gelu_back",
+    [LOOP_CAST_DOWN]            = "cast_down",
+    [LOOP_CAST_UP]              = "cast_up",
+    [LOOP_CAST_E4M3]            = "cast_e4m3",
+    [LOOP_CAST_E5M2]            = "cast_e5m2",
+    [LOOP_MANY]                 = "map_many",
+    [LOOP_SGD]                  = "update_sgd",
+    [LOOP_MOMENTUM]             = "update_momentum",
+    [LOOP_ADAM]                 = "update_adam",
+    [LOOP_ADAGRAD]              = "update_adagrad",
+    [LOOP_ADADELTA]             = "update_adadelta",
+    [LOOP_RMSPROP]              = "update_rmsprop",
+    [LOOP_PASS_AFFINE]          = "pass_affine",
+    [LOOP_PASS_ROOT]            = "pass_root",
+    [LOOP_PASS_LINEAR]          = "pass_linear",
+    [LOOP_PASS_TIMES]           = "pass_times",
+    [LOOP_PASS_OVER]            = "pass_over",
+    [LOOP_PASS_PRODUCT]         = "pass_product",
+    [LOOP_PASS_QUOTIENT]        = "pass_quotient",
+    [LOOP_GATHER]               = "gather",
+    [LOOP_SCATTER]              = "scatter",
+    [LOOP_SUM_ROWS]             = "sum_rows",
+    [LOOP_SUM_COLUMNS]          = "sum_columns",
+    [LOOP_SUM_SLICES]           = "sum_slices",
+    [LOOP_ATTEND]               = "attend",
+    [LOOP_ATTEND_BACK]          = "attend_back",
+    [LOOP_POOL_ADAPTIVE]        = "pool_adaptive",
+    [LOOP_POOL_ADAPTIVE_BACK]   = "pool_adaptive_back",
+    [LOOP_DEPTHWISE]            = "depthwise_any",
+    [LOOP_DEPTHWISE_1]          = "depthwise_1",
+    [LOOP_DEPTHWISE_3]          = "depthwise_3",
+    [LOOP_DEPTHWISE_5]          = "depthwise_5",
+    [LOOP_DEPTHWISE_BACK]       = "depthwise_back_any",
+    [LOOP_DEPTHWISE_BACK_ANY_1] = "depthwise_back_any_1",
+    [LOOP_DEPTHWISE_BACK_ANY_2] = "depthwise_back_any_2",
+    [LOOP_DEPTHWISE_BACK_1]     = "depthwise_back_1",
+    [LOOP_DEPTHWISE_BACK_1_1]   = "depthwise_back_1_1",
+    [LOOP_DEPTHWISE_BACK_1_2]   = "depthwise_back_1_2",
+    [LOOP_DEPTHWISE_BACK_3]     = "depthwise_back_3",
+    [LOOP_DEPTHWISE_BACK_3_1]   = "depthwise_back_3_1",
+    [LOOP_DEPTHWISE_BACK_3_2]   = "depthwise_back_3_2",
+    [LOOP_DEPTHWISE_BACK_5]     = "depthwise_back_5",
+    [LOOP_DEPTHWISE_BACK_5_1]   = "depthwise_back_5_1",
+    [LOOP_DEPTHWISE_BACK_5_2]   = "depthwise_back_5_2",
+    [LOOP_DEPTHWISE_WEIGHTS]    = "depthwise_weights",
+    [LOOP_FILL_NORMAL]          = "fill_normal",
+    [LOOP_FILL_VALUE]           = "fill_value",
 };
 
 static const char *const type_names[N_TYPES] = { "f32", "f16", "bf16" };
@@ -144,8 +161,10 @@ static lm_status get_image(nvrtcProgram program, bool ptx, char **out, lm_error 
 lm_status cuda_source_compile(int major, int minor, char **out, lm_error *err)
 {
     static const char *const headers[]      = { cuda_source_loop_args, cuda_source_loops_body,
-                                                cuda_source_loops_pool };
-    static const char *const header_names[] = { "loop_args.h", "loops_body.cu", "loops_pool.cu" };
+                                                cuda_source_loops_pool, cuda_source_loops_depthwise };
+    static const char *const header_names[] = { "loop_args.h", "loops_body.cu", "loops_pool.cu",
+                                                "loops_depthwise.cu" };
+    const int                n_headers      = sizeof headers / sizeof headers[0];
     const int                wanted         = 10 * major + minor;
     nvrtcProgram             program        = NULL;
     int                      known          = 0;
@@ -155,9 +174,8 @@ lm_status cuda_source_compile(int major, int minor, char **out, lm_error *err)
     lm_status                status;
 
     if (cause == NVRTC_SUCCESS)
-        cause =
-            nvrtcCreateProgram(&program, cuda_source_loops, "loops.cu",
-                               (int)(sizeof headers / sizeof headers[0]), headers, header_names);
+        cause = nvrtcCreateProgram(&program, cuda_source_loops, "loops.cu", n_headers, headers,
+                                   header_names);
     if (cause != NVRTC_SUCCESS)
         return nvrtc_failed(err, "our kernels", cause);
     snprintf(option, sizeof option, "--gpu-architecture=%s_%d", wanted > known ? "compute" : "sm",
@@ -270,6 +288,19 @@ lm_status cuda_loop_rows(const cuda_device *device, cuda_loop loop, lm_dtype typ
                  at_most((rows + in_block - 1) / in_block,
                          (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
                  lanes, in_block, args, names[loop], err);
+}
+
+lm_status cuda_loop_blocks(const cuda_device *device, cuda_loop loop, lm_dtype type,
+                           long long blocks, unsigned lanes, unsigned rows, const loop_args *args,
+                           lm_error *err)
+{
+    const int t = type_number(type);
+
+    if (t < 0 || blocks < 1 || blocks > INT32_MAX)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "%s: %s", names[loop],
+                            t < 0 ? "element type" : "number of blocks");
+    return start(device, device->loops->function[loop][t], (unsigned)blocks, lanes, rows, args,
+                 names[loop], err);
 }
 
 lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type,

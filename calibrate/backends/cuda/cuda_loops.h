@@ -26,13 +26,13 @@ typedef enum cuda_loop {
     LOOP_CAST_E4M3, /**< rows at[0] -> at[1], of FP8, and with 2 `slices` at[2], transposed; scale
                        at[3], of f32; largest magnitude at[4]. Rows and width are multiples of 16 */
     LOOP_CAST_E5M2,
-    LOOP_MANY,     /**< at[0 .. width-1] -> at[width]: their sum times `scale` */
-    LOOP_SGD,      /**< weights at[0], gradients at[1], rate `scale` */
-    LOOP_MOMENTUM, /**< and at[2] */
-    LOOP_ADAM,     /**< and at[2], at[3] */
-    LOOP_ADAGRAD,  /**< and at[2] */
-    LOOP_ADADELTA, /**< and at[2], at[3] */
-    LOOP_RMSPROP,  /**< and at[2] */
+    LOOP_MANY,          /**< at[0 .. width-1] -> at[width]: their sum times `scale` */
+    LOOP_SGD,           /**< weights at[0], gradients at[1], rate `scale` */
+    LOOP_MOMENTUM,      /**< and at[2] */
+    LOOP_ADAM,          /**< and at[2], at[3] */
+    LOOP_ADAGRAD,       /**< and at[2] */
+    LOOP_ADADELTA,      /**< and at[2], at[3] */
+    LOOP_RMSPROP,       /**< and at[2] */
     LOOP_PASS_AFFINE,   /**< at[0] -> at[1]: `scale` times it, and `kept` */
     LOOP_PASS_ROOT,     /**< at[0] -> at[1] */
     LOOP_PASS_LINEAR,   /**< at[0] times `kept` and at[1] times `scale` -> at[2] */
@@ -49,6 +49,23 @@ typedef enum cuda_loop {
     LOOP_ATTEND_BACK,
     LOOP_POOL_ADAPTIVE,      /**< averages: see loops_pool.cu */
     LOOP_POOL_ADAPTIVE_BACK, /**< gradients of outputs at[0] -> of inputs at[1] */
+    LOOP_DEPTHWISE,          /**< see loops_depthwise.cu: windows of any size, and of 1, 3, 5 */
+    LOOP_DEPTHWISE_1,
+    LOOP_DEPTHWISE_3,
+    LOOP_DEPTHWISE_5,
+    LOOP_DEPTHWISE_BACK, /**< gradients of the input; of each window: strides of any size, 1, 2 */
+    LOOP_DEPTHWISE_BACK_ANY_1,
+    LOOP_DEPTHWISE_BACK_ANY_2,
+    LOOP_DEPTHWISE_BACK_1,
+    LOOP_DEPTHWISE_BACK_1_1,
+    LOOP_DEPTHWISE_BACK_1_2,
+    LOOP_DEPTHWISE_BACK_3,
+    LOOP_DEPTHWISE_BACK_3_1,
+    LOOP_DEPTHWISE_BACK_3_2,
+    LOOP_DEPTHWISE_BACK_5,
+    LOOP_DEPTHWISE_BACK_5_1,
+    LOOP_DEPTHWISE_BACK_5_2,
+    LOOP_DEPTHWISE_WEIGHTS,
     LOOP_FILL_NORMAL, /**< at[0]: normal numbers of deviation `scale`, by `position` */
     LOOP_FILL_VALUE,  /**< at[0]: `scale` */
     N_LOOPS
@@ -71,6 +88,10 @@ lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type
  * `rows`. */
 lm_status cuda_loop_rows(const cuda_device *device, cuda_loop loop, lm_dtype type, unsigned lanes,
                          long long rows, const loop_args *args, lm_error *err);
+/** The same in so many blocks of `rows` rows of `lanes` threads: LOOP_DEPTHWISE and its kin. */
+lm_status cuda_loop_blocks(const cuda_device *device, cuda_loop loop, lm_dtype type,
+                           long long blocks, unsigned lanes, unsigned rows, const loop_args *args,
+                           lm_error *err);
 /** LOOP_CAST_E4M3 and _E5M2: casts args->n rows of args->width. */
 lm_status cuda_cast_f8(const cuda_device *device, cuda_loop loop, lm_dtype from,
                        const loop_args *args, lm_error *err);

@@ -4,8 +4,8 @@
 
 #include <layermeter/error.h>
 
-extern const char cuda_source_loops[], cuda_source_loops_body[], cuda_source_loops_pool[],
-    cuda_source_loop_args[];
+extern const char cuda_source_loops[], cuda_source_loops_body[], cuda_source_loop_args[];
+extern const char cuda_source_loops_pool[], cuda_source_loops_depthwise[];
 
 /** Compiles loops.cu; needs no device. *out is malloc'ed, for cuModuleLoadData(). */
 lm_status cuda_source_compile(int major, int minor, char **out, lm_error *err);

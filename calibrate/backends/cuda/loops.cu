@@ -5,7 +5,8 @@
 
 #ifdef __CUDACC__
 
-#define KERNEL         extern "C" __global__ void __launch_bounds__(256)
+#define KERNEL_OF(n)   extern "C" __global__ void __launch_bounds__(n)
+#define KERNEL         KERNEL_OF(256)
 #define INLINE         static __device__ __forceinline__
 #define UNROLL         _Pragma("unroll")
 #define UNROLL_SOME    _Pragma("unroll 4")
@@ -18,6 +19,10 @@
 #define LANES          blockDim.x
 #define BLOCK_ROW      ((long long)blockIdx.x * blockDim.y)
 #define ROW_OF_BLOCK   threadIdx.y
+#define ROWS_OF_BLOCK  blockDim.y
+#define BLOCK          ((long long)blockIdx.x)
+#define BLOCKS         ((long long)gridDim.x)
+#define BLOCK_SUM      sum_of_block
 #define LANES_SUM      sum_of_lanes
 #define LANES_MAX      largest_of_lanes
 #define SPEND          spend
@@ -84,6 +89,21 @@ INLINE float largest_of_lanes(float x)
 {
     for (unsigned away = blockDim.x / 2; away; away /= 2)
         x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, away));
+    return x;
+}
+
+/* Over a block of up to 32 rows of a warp each, all of whose threads are here: right in the first. */
+INLINE float sum_of_block(float x)
+{
+    __shared__ float of_row[32];
+
+    x = sum_of_lanes(x);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        of_row[threadIdx.y] = x;
+    __syncthreads();
+    if (threadIdx.y == 0)
+        x = sum_of_lanes(threadIdx.x < blockDim.y ? of_row[threadIdx.x] : 0.0f);
     return x;
 }
 
@@ -305,6 +325,20 @@ INLINE unsigned window_end(unsigned i, unsigned from, unsigned to)
 INLINE unsigned window_length(unsigned i, unsigned from, unsigned to)
 {
     return window_end(i, from, to) - window_begin(i, from, to);
+}
+
+/* Of a window's elements along one axis, `apart` from each other, of which the first lies at `begin`:
+ * the first inside an image of `in`, and the one behind the last inside. */
+INLINE int first_tap(int begin, int apart)
+{
+    return begin < 0 ? (apart - 1 - begin) / apart : 0;
+}
+
+INLINE int end_of_taps(int begin, int n, int apart, int in)
+{
+    const int beyond = begin + (n - 1) * apart - (in - 1);
+
+    return beyond > 0 ? n - (beyond + apart - 1) / apart : n;
 }
 
 #ifndef HAVE_F8

@@ -555,6 +555,7 @@ KERNEL NAME(attend_back)(const loop_args a)
 }
 
 #include "loops_pool.cu"
+#include "loops_depthwise.cu"
 
 /* ---- fill ------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
-/* Convolutions: cuDNN graphs. */
+/* Convolutions: cuDNN graphs, and kernels of our own for those depthwise ones that PyTorch runs so. */
 #include "ops/ops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda_loops.h"
@@ -12,8 +13,9 @@
 /*
  * The same kernels as in PyTorch: the product, a separate kernel for the bias ("output.add_(bias)"
  * there, cudnnAddTensor here), and a separate sum for the gradient of the bias (cuda_sums.c here).
- * Images of one axis count as two, with height 1, as there. PyTorch splits batches of more than
- * 2^31 elements, because few implementations support them; here they are refused.
+ * A depthwise kernel adds the bias itself. Images of one axis count as two, with height 1, as there.
+ * PyTorch splits batches of more than 2^31 elements, because few implementations support them; here
+ * they are refused.
  */
 
 enum { DEPTH, HEIGHT, WIDTH };
@@ -180,6 +182,135 @@ static lm_status make_bias(const lm_kernel *k, const conv *c, const places *p, b
     return status;
 }
 
+/* ---- depthwise ------------------------------------------------------------------------------- */
+
+/*
+ * Which f16 ones PyTorch leaves to cuDNN (Convolution.cpp, use_cudnn_depthwise and
+ * check_cudnn_depthwise_workload_with_filter). Its newest sources ask a generated tree for each
+ * generation of devices instead.
+ */
+static bool half_is_cudnns(const lm_kernel *k)
+{
+    const int64_t images = k->u.conv.n, channels = k->u.conv.c_in, wide = k->u.conv.in[WIDTH];
+    const int64_t size = k->u.conv.window[WIDTH], stride = k->u.conv.stride[WIDTH];
+    const bool    line = k->u.conv.in[HEIGHT] == 1;
+
+    if (k->u.conv.dilation[HEIGHT] != 1 || k->u.conv.dilation[WIDTH] != 1 || channels < 32 ||
+        (k->u.conv.stride[HEIGHT] != stride && !line))
+        return false;
+    if (line && stride == 1)
+        return true;
+    if (k->u.conv.window[HEIGHT] != size || (size != 1 && size != 3 && size != 5) || wide < 7)
+        return false;
+    if (stride != 2)
+        return stride == 1;
+    if (size == 1)
+        return images == 1 ? wide <= 28 : images <= 16 && channels >= 128 && wide <= 7;
+    return images == 1 || channels >= 512 || (channels >= 256 && wide >= 28);
+}
+
+/* PyTorch's choice (Convolution.cpp, is_depthwise and use_cudnn_depthwise): autotuning does not change
+ * it. Those of three axes are its own, too, but here cuDNN's. */
+static bool is_own_depthwise(const lm_kernel *k, bool nhwc, int axes)
+{
+    const int64_t groups = k->u.conv.groups;
+
+    return axes == 2 && !nhwc && groups > 1 && groups == k->u.conv.c_in &&
+           k->u.conv.c_out % groups == 0 && !(k->dtype == LM_F16 && half_is_cudnns(k));
+}
+
+/* Those the compiler knows: a square window of 1, 3 or 5 (its place among the loops), and equal strides
+ * of 1 or 2; else 0. */
+static unsigned known_window(const lm_kernel *k)
+{
+    const int64_t size = k->u.conv.window[HEIGHT];
+
+    if (size != k->u.conv.window[WIDTH])
+        return 0;
+    return size == 1 ? 1 : size == 3 ? 2 : size == 5 ? 3 : 0;
+}
+
+static unsigned known_stride(const lm_kernel *k)
+{
+    const int64_t stride = k->u.conv.stride[HEIGHT];
+
+    return stride == k->u.conv.stride[WIDTH] && stride <= 2 ? (unsigned)stride : 0;
+}
+
+/* PyTorch's blocks: of elements, CUDA_NUM_THREADS; of a weight, a warp for each image, at most eight
+ * (getGradParamsNumThreads). */
+enum { THREADS_OF_ELEMENTS = 1024, WARP = 32, MAX_WARPS = 8 };
+
+static loop_window window_of(const lm_kernel *k)
+{
+    loop_window w = { .images     = (int)k->u.conv.n,
+                      .channels   = (int)k->u.conv.c_in,
+                      .multiplier = (int)(k->u.conv.c_out / k->u.conv.c_in) };
+
+    for (int i = 0; i < 2; i++) {
+        w.in[i]       = (int)k->u.conv.in[HEIGHT + i];
+        w.out[i]      = (int)k->u.conv.out[HEIGHT + i];
+        w.size[i]     = (int)k->u.conv.window[HEIGHT + i];
+        w.stride[i]   = (int)k->u.conv.stride[HEIGHT + i];
+        w.pad[i]      = (int)k->u.conv.pad[HEIGHT + i];
+        w.dilation[i] = (int)k->u.conv.dilation[HEIGHT + i];
+    }
+    return w;
+}
+
+static lm_status run_elements(const lm_kernel *k, const cuda_device *device, cuda_loop loop,
+                              const loop_args *args, lm_error *err)
+{
+    return cuda_loop_blocks(device, loop, k->dtype,
+                            (args->n + THREADS_OF_ELEMENTS - 1) / THREADS_OF_ELEMENTS,
+                            THREADS_OF_ELEMENTS, 1, args, err);
+}
+
+/* Slots as add_slots() has them. */
+static lm_status run_depthwise(const cuda_kernel *kernel, const cuda_device *device,
+                               void *const *at, lm_error *err)
+{
+    const lm_kernel *k    = &kernel->base.kernel;
+    const bool       bias = k->u.conv.bias != 0;
+    const cuda_sum   sum  = bias_sum(k, false);
+    loop_args        args = { .at = { at[0], at[1], at[2] }, .window = window_of(k) };
+    lm_status        status;
+
+    if (k->pass == LM_FORWARD) {
+        args.at[2] = bias ? at[2] : NULL;
+        args.at[3] = bias ? at[3] : at[2];
+        args.n     = k->u.conv.n * k->u.conv.c_out * (int64_t)lm_volume(k->u.conv.out);
+        return run_elements(k, device, LOOP_DEPTHWISE + known_window(k), &args, err);
+    }
+    if (k->pass == LM_GRAD_INPUT) {
+        args.n = k->u.conv.n * k->u.conv.c_in * (int64_t)lm_volume(k->u.conv.in);
+        return run_elements(k, device, LOOP_DEPTHWISE_BACK + 3 * known_window(k) + known_stride(k),
+                            &args, err);
+    }
+    args.n = k->u.conv.c_out * (int64_t)lm_volume(k->u.conv.window);
+    status =
+        cuda_loop_blocks(device, LOOP_DEPTHWISE_WEIGHTS, k->dtype, args.n, WARP,
+                         k->u.conv.n < MAX_WARPS ? (unsigned)k->u.conv.n : MAX_WARPS, &args, err);
+    if (status || !bias)
+        return status;
+    return cuda_sum_run(device, k->dtype, &sum, at[0], at[3],
+                        cuda_sum_scratch(device, k->dtype, &sum) ? at[4] : NULL, err);
+}
+
+static lm_status make_depthwise(cuda_kernel *k)
+{
+    static const char sizes[] = { '*', '1', '3', '5' }, strides[] = { '*', '1', '2' };
+    const lm_kernel  *s = &k->base.kernel;
+
+    k->run = run_depthwise;
+    if (s->pass == LM_GRAD_WEIGHT)
+        snprintf(k->implementation, sizeof k->implementation, "own depthwise");
+    else
+        snprintf(k->implementation, sizeof k->implementation, "own depthwise, window %c, stride %c",
+                 sizes[known_window(s)], strides[s->pass == LM_GRAD_INPUT ? known_stride(s) : 0]);
+    return LM_OK;
+}
+
 lm_status ops_conv(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
     const lm_kernel  *s     = &k->base.kernel;
@@ -201,6 +332,8 @@ lm_status ops_conv(const cuda_device *device, const settings *how, cuda_kernel *
     if (graph_elements(&c.image) > INT32_MAX || graph_elements(&c.result) > INT32_MAX)
         return cuda_unsupported(k, "cuDNN", "a tensor beyond 31 bits", err);
     add_slots(k, &c, bias, cuda_sum_scratch(device, s->dtype, &sum), &p);
+    if (is_own_depthwise(s, nhwc, c.window.axes))
+        return make_depthwise(k);
     if (bias) {
         status = make_bias(s, &c, &p, nhwc, type, &after, err);
         if (status)
