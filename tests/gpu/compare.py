@@ -3,7 +3,7 @@
                                                    or: compare.py MACHINE.ini THEIRS.csv LAYERMETER [OPTION...]
 
 Rows of networks that both files have (name, phase, input, batch, element type, optimizer); settings must agree in `math` and
-`layout` where both tell them. Prints a row a point, and the median ratio of each phase. Of a machine file: the steps that
+`layout` where both tell them, and in autocast (`mixed`). Prints a row a point, and the median ratio of each phase. Of a machine file: the steps that
 `LAYERMETER predict NETWORK --machine MACHINE.ini OPTION...` says, and their mean error."""
 import csv
 import io
@@ -17,7 +17,7 @@ DEFAULTS = {"dtype": "f32", "optimizer": "momentum"}
 
 def settings(row):
     words = dict(word.split("=", 1) for word in row.get("settings", "").split() if "=" in word)
-    return {key: words[key] for key in ("math", "layout") if key in words}
+    return {key: words[key] for key in ("math", "layout", "mixed") if key in words}
 
 
 def load(path):
@@ -33,7 +33,7 @@ def key(row):
 
 def agree(a, b):
     mine, other = settings(a), settings(b)
-    return all(mine[k] == other[k] for k in mine.keys() & other.keys())
+    return mine.pop("mixed", None) == other.pop("mixed", None) and all(mine[k] == other[k] for k in mine.keys() & other.keys())
 
 
 def main(ours, theirs):

@@ -90,9 +90,14 @@ static lm_status ask(asking *a, const lm_kernel *k, lm_error *err)
 
     if (!is_planned(k) || !is_new(a, k))
         return LM_OK;
-    if ((status = kernel_list_add(&a->seen, k, err)))
-        return status;
-    if (!cuda_kernel_prepare(&a->device, &a->how, k, USE_TRAINING, &out, &why)) {
+    status = cuda_kernel_prepare(&a->device, &a->how, k, USE_TRAINING, &out, &why);
+    if (!status && !strstr(out.implementation, "cudnn")) { /* a kernel of our own */
+        cuda_kernel_release(&out);
+        return LM_OK;
+    }
+    if (kernel_list_add(&a->seen, k, err))
+        return err->code;
+    if (!status) {
         a->planned++;
         cuda_kernel_release(&out);
     } else {

@@ -233,7 +233,8 @@ static bool fits(const struct cublasLtMatmulDesc *w, const struct cublasLtMatrix
 /* "To use FP8 kernels, the following set of requirements must be satisfied" (cuBLAS' documentation,
  * cublasLtMatmul): A transposed and B not, 16-byte alignment of matrices and their dimensions, sums in
  * f32; of the combinations of types those without two of e5m2; from compute capability 8.9 on. Types
- * that are not FP8 are all the same. */
+ * that are not FP8 are all the same. On an H100 the heuristic of cuBLASLt 13.1 took sides of 24 all the
+ * same; only a product refuses them here. */
 static bool has_types(const struct cublasLtMatmulDesc *w, const struct cublasLtMatrixLayout *a,
                       const struct cublasLtMatrixLayout *b, const struct cublasLtMatrixLayout *d)
 {
@@ -242,8 +243,7 @@ static bool has_types(const struct cublasLtMatmulDesc *w, const struct cublasLtM
     return is_f8(a->type) && is_f8(b->type) && !is_f8(d->type) &&
            (a->type == CUDA_R_8F_E4M3 || b->type == CUDA_R_8F_E4M3) &&
            fake_number("LAYERMETER_FAKE_CAPABILITY", 90) >= 89 && w->turn_a == CUBLAS_OP_T &&
-           w->turn_b == CUBLAS_OP_N && w->compute == CUBLAS_COMPUTE_32F && a->rows % 16 == 0 &&
-           d->rows % 16 == 0 && d->columns % 16 == 0;
+           w->turn_b == CUBLAS_OP_N && w->compute == CUBLAS_COMPUTE_32F;
 }
 
 static double entry(const char *at, const struct cublasLtMatrixLayout *l, int32_t turned,
@@ -387,7 +387,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t what
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!has_types(what, a_type, b_type, d_type))
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (is_f8(a_type->type) && ((uintptr_t)a % 16 || (uintptr_t)b % 16 || (uintptr_t)d % 16))
+    if (is_f8(a_type->type) && (a_type->rows % 16 || d_type->rows % 16 || d_type->columns % 16 ||
+                                (uintptr_t)a % 16 || (uintptr_t)b % 16 || (uintptr_t)d % 16))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if ((what->scale_a && !fake_is_device_memory(what->scale_a, sizeof(float))) ||
         (what->scale_b && !fake_is_device_memory(what->scale_b, sizeof(float))))

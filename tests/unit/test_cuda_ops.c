@@ -164,16 +164,6 @@ static void what_has_no_f8_is_refused(void **state)
     refuses_f8(&old, &cast, "has no FP8");
     cast.u.map.width = 8;
     refuses_f8(gpu_device(), &cast, "no multiple of 16");
-    for (int i = 0; i < 3; i++) {
-        int64_t *const side[] = { &k.u.gemm.m, &k.u.gemm.n, &k.u.gemm.k };
-        const settings how    = { { 0 } };
-        cuda_kernel    out;
-        lm_error       err;
-
-        *side[i] = 24;
-        print_message("side %d: %s\n", i, cuda_kernel_prepare(gpu_device(), &how, &k, USE_TRAINING, &out, &err) ? err.text : "taken");
-        *side[i] = 32;
-    }
 }
 
 /* ---- norms ----------------------------------------------------------------------------------- */

@@ -84,7 +84,9 @@ static void cudnn_plans_every_convolution(void **state)
         memcpy(k.u.conv.dilation, s->dilation, sizeof s->dilation);
         if (cuda_kernel_prepare(&device, &how, &k, USE_TRAINING, &out, &err))
             fail_msg("%s", err.text);
-        assert_non_null(strstr(out.implementation, "cudnn engine"));
+        /* depthwise in NCHW is our own, but for some in f16: test_cuda_convs.c */
+        if (s->groups < 64 || how.value[SETTING_LAYOUT])
+            assert_non_null(strstr(out.implementation, "cudnn engine"));
         if (k.dtype == LM_F32) /* not without tf32 */
             assert_null(strstr(out.implementation, "tensor"));
         cuda_kernel_release(&out);
