@@ -81,14 +81,11 @@ struct lm_predictor {
 lm_status registry_open(const char *const *plugins, size_t n, registry **out, lm_error *err);
 
 /** Options of a predictor, beside its machine and network. */
-/** For predictor_asked.dtype: f32 with products in TF32, which is not an lm_dtype. */
-#define ASKED_TF32 ((lm_dtype)-1)
-
 typedef struct predictor_asked {
     const char *model;
     const char *input; /**< shape of one sample; NULL: the file's */
     int64_t     image; /**< height and width; 0: the shape's */
-    lm_dtype    dtype; /**< 0: that of the machine; or ASKED_TF32 */
+    lm_dtype    dtype; /**< 0: that of the machine; or DTYPE_TF32 */
     /** autocast to LM_F16 or LM_BF16; LM_F32: none; 0: as in the machine file */
     lm_dtype       mixed;
     framework_kind framework;

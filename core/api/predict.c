@@ -112,10 +112,10 @@ static lm_status settle_tf32(const lm_machine *machine, predictor_asked *asked, 
     const lm_dtype     product  = cal ? calibration_product_dtype(cal) : 0;
 
     *as_tf32 = 0;
-    if (asked->dtype != ASKED_TF32)
+    if (asked->dtype != DTYPE_TF32)
         return LM_OK;
     asked->dtype = LM_F32;
-    if (settings && strstr(settings, "math=tf32"))
+    if (settings && settings_in_tf32(settings))
         return LM_OK;
     if (!cal || cal->dtype != LM_F32 || (product != LM_F16 && product != LM_BF16))
         return lm_error_set(

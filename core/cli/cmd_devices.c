@@ -58,7 +58,8 @@ static const char *shipped_words(const void *record, size_t i, char *room)
         const shipped_machine *m = &r->shipped->machine[i];
 
         if (device_same_name(m->device, r->of.name))
-            text_add(room, FIELD_TEXT_MAX, "%s%s%s", *room ? ", " : "", text_dtype_name(m->product),
+            text_add(room, FIELD_TEXT_MAX, "%s%s%s", *room ? ", " : "",
+                     m->product == DTYPE_TF32 ? "tf32" : text_dtype_name(m->product),
                      m->transferred ? " (transferred)" : "");
     }
     return room;

@@ -23,7 +23,7 @@ VALUE_TYPE(type_scheme, paleo_scheme, paleo_scheme_parse);
 /* 0: the machine file's. */
 static lm_status read_dtype(const char *text, lm_dtype *out, lm_error *err)
 {
-    *out = strcmp(text, "tf32") ? 0 : ASKED_TF32;
+    *out = strcmp(text, "tf32") ? 0 : DTYPE_TF32;
     return !*out && strcmp(text, OF_MACHINE) ? text_dtype(text, out, err) : LM_OK;
 }
 
@@ -147,9 +147,7 @@ static void say_meaning(const char *name, lm_error *err)
 lm_status session_shipped(const options *o, const session_options *q, const char *name,
                           const device_machine **out, lm_error *err)
 {
-    const lm_dtype type = q->input.mixed                 ? q->input.mixed
-                          : q->input.dtype == ASKED_TF32 ? 0
-                                                         : q->input.dtype;
+    const lm_dtype type = q->input.mixed ? q->input.mixed : q->input.dtype;
     device_machine found;
     lm_status      status = device_machine_find(name, q->source.devices, type, &found, err);
 

@@ -143,6 +143,12 @@ lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype)
     return text_dtype(word, &product, &never) ? dtype : product;
 }
 
+bool settings_in_tf32(const char *settings)
+{
+    return strstr(settings, "math=tf32") && !strstr(settings, "amp=") &&
+           !autocast_of_settings(settings);
+}
+
 lm_dtype calibration_product_dtype(const calibration *cal)
 {
     const char *settings = calibration_told(cal, "settings");

@@ -184,6 +184,10 @@ const char *calibration_told(const calibration *cal, const char *key);
  * else `dtype`.
  */
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
+/** For an lm_dtype that says how products are computed: those of f32 in TF32. */
+#define DTYPE_TF32 ((lm_dtype)-1)
+/** Were products of f32 measured in TF32 ("math=tf32", without autocast)? */
+bool settings_in_tf32(const char *settings);
 /** settings_product_dtype() of a machine; LM_F32 if it is unknown. */
 lm_dtype calibration_product_dtype(const calibration *cal);
 /**

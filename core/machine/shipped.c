@@ -52,7 +52,8 @@ static lm_status read_heads(shipped_list *list, shipped_machine *m, const ini_do
         lm_error_prefix(err, "%s:%d", doc->path, head->line);
         return status;
     }
-    m->product = settings_product_dtype(m->settings, m->dtype);
+    m->product =
+        settings_in_tf32(m->settings) ? DTYPE_TF32 : settings_product_dtype(m->settings, m->dtype);
     return LM_OK;
 }
 
@@ -140,6 +141,8 @@ const shipped_machine *shipped_find(const shipped_list *list, const char *name, 
             continue;
         if (dtype && dtype_of_rate(m->product, dtype))
             return m;
+        if (m->product == DTYPE_TF32)
+            continue;
         if (!usual || (lm_dtype_bytes(m->product) < lm_dtype_bytes(usual->product)))
             usual = m;
     }

@@ -11,7 +11,7 @@ typedef struct shipped_machine {
     const char *settings;    /**< "amp=f16 layout=nhwc"; "": none */
     const char *source;      /**< source of its measurements */
     lm_dtype    dtype;       /**< of weights */
-    lm_dtype    product;     /**< of products: calibration_product_dtype() */
+    lm_dtype    product;     /**< of products: calibration_product_dtype(); or DTYPE_TF32 */
     bool        transferred; /**< only a few runs, or nothing, were measured on the device */
     bool        measured;    /**< something was measured: the file may be transferred */
 } shipped_machine;
@@ -30,7 +30,8 @@ void      shipped_free(shipped_list *list);
  * The file of a device for products of `dtype`; without one, or with dtype 0, the file for 16 bits.
  * NULL: none ships.
  *
- * @param name as in the datasheets
+ * @param name  as in the datasheets
+ * @param dtype DTYPE_TF32 for products in TF32; no other type takes such a file
  */
 const shipped_machine *shipped_find(const shipped_list *list, const char *name, lm_dtype dtype);
 

@@ -23,7 +23,7 @@ static const shipped_machine *nearest(const shipped_list *list, const device_lis
         const device          *on;
         double                 far;
 
-        if (!m->measured || !(device_peak(to, m->product) > 0) ||
+        if (!m->measured || m->product == DTYPE_TF32 || !(device_peak(to, m->product) > 0) ||
             (dtype && !dtype_of_rate(m->product, dtype)) ||
             devices_find(devices, m->device, &on, NULL))
             continue;
@@ -107,7 +107,7 @@ static lm_status choose(const shipped_list *list, const device_list *devices, co
     out->n_beside = 0;
     if (!device_same_name(m->device, of->name))
         take_beside(list, devices, of, m, out);
-    if (!spread_tells(devices, of, out, m->product))
+    if (out->n_beside && !spread_tells(devices, of, out, m->product))
         out->n_beside = 0;
     return LM_OK;
 }

@@ -32,7 +32,7 @@ typedef struct device_machine {
  *
  * @param name    any of the device's names
  * @param devices datasheets that are searched before the shipped ones; NULL: none
- * @param dtype   element type of products; 0: the usual type
+ * @param dtype   element type of products, or DTYPE_TF32; 0: the usual type
  * @return LM_E_NOTFOUND for an unknown device, and if nothing ships or a datasheet lacks a figure
  *         for the distance
  */

@@ -23,7 +23,7 @@ static void add_gradient(plan_kernel *k, size_t bytes)
 
 /* Layers c, b, a have backward kernels 0 1, 2 and 3, and d has none. c's one tensor is padded in
  * its kernel's layout; b's gradient is no kernel's; a has two; d follows a in the backward pass.
- * Regions begin at multiples of 64. */
+ * Regions begin at multiples of 256. */
 static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
 {
     const weight_gradient want[]    = { { 80, LM_F32, 0, 2 },
@@ -31,7 +31,7 @@ static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
                                         { 16, LM_F32, 3, 4 },
                                         { 64, LM_F32, 3, 4 },
                                         { 8, LM_F32, 4, 4 } };
-    static const uint64_t at[]      = { 0, 128, 192, 208, 320 };
+    static const uint64_t at[]      = { 0, 256, 512, 528, 1024 };
     plan_kernel           kernel[4] = { { .n_slots = 0 } };
     launch               *list      = calloc(4, sizeof *list);
     step_plan             p         = { .gradient = want, .n_gradients = 5 };
@@ -51,7 +51,7 @@ static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
     p.launch[PHASE_BACKWARD] = list;
     p.n[PHASE_BACKWARD]      = 4;
     assert_int_equal(plan_make(&p, NULL), LM_OK);
-    assert_int_equal(p.size[SPACE_GRADIENTS], 384);
+    assert_int_equal(p.size[SPACE_GRADIENTS], 1280);
     assert_int_equal(plan_gradients_written(&p), 180);
     memory = malloc(plan_bytes(&p));
     plan_place(&p, memory);
@@ -66,7 +66,7 @@ static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
     plan_free(&p);
 }
 
-/* Five outputs of 64 bytes go round three regions; each kernel reads the output before its own. */
+/* Five outputs of 64 bytes, in 256 each, go round three regions; each kernel reads the output before its own. */
 static void nothing_is_kept_of_a_pass_in_evaluation_mode(void **state)
 {
     plan_kernel k = { .n_slots = 2 };
@@ -87,8 +87,8 @@ static void nothing_is_kept_of_a_pass_in_evaluation_mode(void **state)
         p.n[PHASE_FORWARD]      = 5;
         assert_int_equal(plan_make(&p, NULL), LM_OK);
         /* one region more: what is put in */
-        assert_int_equal(p.size[SPACE_ACTIVATIONS] / 64, evaluation ? 1 : 6);
-        assert_int_equal(p.size[SPACE_RING] / 64, evaluation ? 3 * (1 + 17) : 0);
+        assert_int_equal(p.size[SPACE_ACTIVATIONS] / 256, evaluation ? 1 : 6);
+        assert_int_equal(p.size[SPACE_RING] / 256, evaluation ? 3 * (1 + 17) : 0);
         memory = malloc(plan_bytes(&p));
         plan_place(&p, memory);
         for (size_t i = 1; i < 5; i++)

@@ -99,7 +99,8 @@ class Builder:
             if isinstance(recipe, Carried):
                 self.carry(name, work, measured, self.laid(name))
             else:
-                self.run(work, "fit", measured, "-o", self.path(name))
+                host = ("--host", os.path.join(HERE, "measured", recipe.host)) if getattr(recipe, "host", None) else ()
+                self.run(work, "fit", measured, *host, "-o", self.path(name))
         return self.path(name)
 
 

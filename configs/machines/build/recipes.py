@@ -1,15 +1,15 @@
 """Which machine file is made of what. A file's name is the device and the kind of arithmetic."""
 from laid_sets import Big, Foundry, Hf3d, Vtrain
-from sources import Campaigns, DeepBench, OneNode, Profet, Reduced, Timm
+from sources import Campaigns, DeepBench, OneNode, Own, Profet, Reduced, Timm
 
 LAYOUT = "nhwc"  # as 16-bit training of image networks runs fastest, and as the campaigns ran it
 
 
 class Measured:
-    """Fitted to measurements of the device."""
+    """Fitted to measurements of the device. host: steps of PyTorch beside build.py, which tell the host's time per operation."""
 
-    def __init__(self, device, *sources):
-        self.device, self.sources = device, sources
+    def __init__(self, device, *sources, host=None):
+        self.device, self.sources, self.host = device, sources, host
 
 
 class Carried:
@@ -47,6 +47,7 @@ RECIPES = {
     "mi300x-amp": Carried("MI300X", (AMP_A100,)),
     "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
     "t4-f32": Measured("Tesla T4", Profet("t4")),
+    "h100-sxm-tf32": Measured("H100 80GB HBM3", Own("h100-sxm.csv", "h100-sxm-pytorch.csv"), host="h100-sxm-pytorch.csv"),
 }
 
 
