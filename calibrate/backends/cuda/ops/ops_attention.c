@@ -15,7 +15,7 @@
  * dropout in 9.19.
  *
  * cuDNN 9.12, 9.14 and 9.19 make flash kernels' plans of these graphs for an H200 that is described
- * to it; none has run on a device yet.
+ * to them. With 9.14 they ran on an H100 and agree with a CPU's results.
  *
  * Keys and values share one buffer; so do the three gradients. All are packed as batch, head,
  * position, width. The backward kernel sums queries' gradients in f32 in scratch memory. The
