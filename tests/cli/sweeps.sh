@@ -8,7 +8,7 @@ cp "$here/inputs/machine.ini" "$work" && cd "$work" || exit 1
 for sweep in "${LAYERMETER_SOURCE:?}"/configs/sweeps/*.ini; do
     name=$(basename "$sweep" .ini)
     # simulated ranks are as many as are asked for; settings are those of the backend that is not there
-    sed -e 's/^backend .*/backend = sim/; /^collective /d; /^layout /d; /^math /d; /^cache /d; /^launch /d' \
+    sed -e 's/^backend .*/backend = sim/; /^collective /d; /^layout /d; /^math /d; /^cache /d; /^launch /d; /^update /d' \
         -e '/^algorithms *= *\(heuristic\|autotuned\)/d' "$sweep" >"$name.ini"
     printf '\n[sim]\nmachine = machine.ini\n' >>"$name.ini"
     layermeter-calibrate "$name.ini" --dry-run >"$name.txt" 2>err || fail "$name: $(cat err)"

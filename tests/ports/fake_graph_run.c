@@ -211,7 +211,8 @@ static void run_matmul(const fake_descriptor *op, const fake_tensor *a, const fa
         share(b, c, i, ib);
         ia[r - 2] = i[r - 2];
         ib[r - 1] = i[r - 1];
-        for (int64_t k = 0; i[r - 2] < rows && i[r - 1] < columns && k < summands; k++) {
+        for (int64_t k = 0;
+             (double)i[r - 2] < rows && (double)i[r - 1] < columns && (double)k < summands; k++) {
             ia[r - 1] = ib[r - 2] = k;
             sum += fake_get(a, ia) * fake_get(b, ib);
         }
