@@ -141,7 +141,7 @@ static void norms_read_twice_backward(void **state)
                          .pass   = LM_GRAD_INPUT,
                          .dtype  = LM_F32,
                          .repeat = 1,
-                         .u.norm = { 7, 100, 100, 0 } };
+                         .u.norm = { 7, 100, 100, 0, 0 } };
 
     (void)state;
     assert_close(count(&k, "", &how, "bytes"), 12 * 700, 0);
