@@ -5,6 +5,7 @@
 
 #include "measure/map_function.h"
 #include "network/autocast.h"
+#include "verify/sizes.h"
 
 enum { DEPTH, HEIGHT, WIDTH };
 
@@ -297,7 +298,7 @@ static void slots_map(prepared_kernel *k)
  * same. */
 static bool is_layer_norm(const lm_kernel *k)
 {
-    return k->u.norm.inner == k->u.norm.group && !k->u.norm.channels;
+    return !verify_over_channels(k);
 }
 
 static lm_status create_norm(const lm_kernel *k, api_op *op)

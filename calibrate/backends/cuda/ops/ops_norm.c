@@ -8,6 +8,7 @@
 #include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
+#include "verify/sizes.h"
 
 /*
  * A kernel has statistics over `group` elements for each of `rows`; `inner` of these elements are
@@ -29,11 +30,6 @@
  */
 
 enum { NO_SLOT = MAX_SLOTS };
-
-static bool over_channels(const lm_kernel *k)
-{
-    return k->u.norm.inner < k->u.norm.group || k->u.norm.channels;
-}
 
 static const double epsilon = 1e-5; /* PyTorch's */
 
@@ -210,7 +206,7 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
 
     if (!b)
         return no_memory(err);
-    b->known = k->base.use == USE_EVALUATION && over_channels(&k->base.kernel);
+    b->known = k->base.use == USE_EVALUATION && verify_over_channels(&k->base.kernel);
     status   = make_batch(device, &k->base.kernel, how->value[SETTING_LAYOUT] != 0, b, &why);
     if (status) {
         free_batch(b);
@@ -312,7 +308,7 @@ lm_status ops_norm(const cuda_device *device, const settings *how, cuda_kernel *
 
     if (s->u.norm.inner < 1 || s->u.norm.group % s->u.norm.inner)
         return cuda_unsupported(k, "cuDNN", "groups that do not divide", err);
-    if (over_channels(s))
+    if (verify_over_channels(s))
         return s->u.norm.rms ? cuda_unsupported(k, "cuDNN", "an RMS norm over channels", err)
                              : prepare_batch(device, how, k, err);
     status = prepare_rows(device, how, k, &first);
