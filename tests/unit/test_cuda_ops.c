@@ -169,12 +169,13 @@ static void what_has_no_f8_is_refused(void **state)
 /* ---- norms ----------------------------------------------------------------------------------- */
 
 static const struct norm_shape {
-    int64_t rows, group, inner, rms;
+    int64_t rows, group, inner, rms, channels;
 } norms[] = {
-    { 8, 60, 15, 0 },  /* batch norm of 4 x 8 x 15 pixels */
-    { 16, 12, 1, 0 },  /* of 12 x 16 values */
-    { 20, 64, 64, 0 }, /* layer norm */
-    { 20, 96, 96, 1 }, /* RMS norm */
+    { 8, 60, 15, 0, 0 },  /* batch norm of 4 x 8 x 15 pixels */
+    { 16, 12, 1, 0, 0 },  /* of 12 x 16 values */
+    { 8, 15, 15, 0, 1 },  /* of one sample */
+    { 20, 64, 64, 0, 0 }, /* layer norm */
+    { 20, 96, 96, 1, 0 }, /* RMS norm */
 };
 
 enum { N_NORMS = sizeof norms / sizeof norms[0] };
@@ -223,6 +224,7 @@ static void norm_agrees(const struct norm_shape *s, lm_dtype type, lm_pass pass,
     k.u.norm.group            = s->group;
     k.u.norm.inner            = s->inner;
     k.u.norm.rms              = s->rms;
+    k.u.norm.channels         = s->channels;
     if (!gpu_open_case(&c, &how, &k))
         return;
     x     = gpu_give(&c, CUDA_SRC);
@@ -269,7 +271,7 @@ static void batch_norms_in_evaluation_take_known_statistics(void **state)
     const size_t before = gpu_left();
 
     (void)state;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
         for (int nhwc = 0; nhwc < 2; nhwc++) {
             static const double give[] = { 0.5, 4 - 1e-5, 3, 1 };
             static const int    to[]   = { CUDA_MEAN, CUDA_VARIANCE, CUDA_SCALE, CUDA_SHIFT };
@@ -283,6 +285,7 @@ static void batch_norms_in_evaluation_take_known_statistics(void **state)
             k.u.norm.rows             = norms[i].rows;
             k.u.norm.group            = norms[i].group;
             k.u.norm.inner            = norms[i].inner;
+            k.u.norm.channels         = norms[i].channels;
             gpu_prepare(&c, &how, &k, USE_EVALUATION);
             x = gpu_give(&c, CUDA_SRC);
             for (size_t g = 0; g < sizeof to / sizeof to[0]; g++) {

@@ -141,6 +141,34 @@ static void norms_run_as_these_kernels(void **state)
     }
 }
 
+/* Their scale and shift are of channels, though each has all of its pixels side by side. */
+static void a_batch_norm_of_one_sample_is_none_of_layers(void **state)
+{
+    static const struct {
+        int64_t     batch;
+        const char *layer, *kernel;
+    } cases[] = {
+        { 1, "batch_norm", "norm rows=6 group=20 inner=20 channels=1" },
+        { 2, "batch_norm", "norm rows=6 group=40 inner=20" },
+        { 1, "instance_norm", "norm rows=6 group=20 inner=20" },
+        { 1, "layer_norm\ndims = 2", "norm rows=6 group=20 inner=20" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char       text[200], buffer[200];
+        bound_text m;
+
+        snprintf(text, sizeof text,
+                 "[network]\nname = n\n[x]\ntype = input\nshape = 6x5x4\n[l]\ntype = %s\n",
+                 cases[i].layer);
+        m = nets_bind_with(text, &(bind_options){ .batch = cases[i].batch });
+        assert_string_equal(layers_kernels(nets_layer(&m, "l"), LM_FORWARD, buffer, sizeof buffer),
+                            cases[i].kernel);
+        nets_free(&m);
+    }
+}
+
 static void half_precision_keeps_statistics_in_single(void **state)
 {
     bound_text m = nets_bind_with("[network]\nname = n\n[x]\ntype = input\nshape = 6x8\n"
@@ -213,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_match_hand_counts),
         cmocka_unit_test(norms_run_as_these_kernels),
+        cmocka_unit_test(a_batch_norm_of_one_sample_is_none_of_layers),
         cmocka_unit_test(half_precision_keeps_statistics_in_single),
         cmocka_unit_test(dropouts_match_hand_counts),
         cmocka_unit_test(what_does_not_fit_is_refused_by_its_reason),
