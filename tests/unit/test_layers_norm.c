@@ -162,7 +162,7 @@ static void a_batch_norm_of_one_sample_is_none_of_layers(void **state)
         snprintf(text, sizeof text,
                  "[network]\nname = n\n[x]\ntype = input\nshape = 6x5x4\n[l]\ntype = %s\n",
                  cases[i].layer);
-        m = nets_bind_with(text, &(bind_options){ .batch = cases[i].batch });
+        m = nets_bind_with(text, &(bind_options){ .batch = cases[i].batch, .dtype = LM_F32 });
         assert_string_equal(layers_kernels(nets_layer(&m, "l"), LM_FORWARD, buffer, sizeof buffer),
                             cases[i].kernel);
         nets_free(&m);
