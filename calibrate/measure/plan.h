@@ -113,7 +113,7 @@ lm_status plan_make(step_plan *p, lm_error *err);
 /** Bytes of all spaces together; saturates. */
 uint64_t plan_bytes(const step_plan *p);
 
-/** Start of a space in the block; SPACE_SCRATCH at a multiple of 256. */
+/** Start of a space in the block, a multiple of 256 bytes. */
 uint64_t plan_space_offset(const step_plan *p, plan_space space);
 
 /** Sets `at` of all launches: the block, of plan_bytes(), begins at `memory` (aligned to 256). */

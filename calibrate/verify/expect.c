@@ -1,5 +1,6 @@
 /* What a kernel's results should be. */
 #include "verify/expect.h"
+#include "measure/kernel_kinds.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,8 +97,7 @@ static reference expect_norm(const verify_trial *t, verify_tensor out, verify_bo
     b->share = VERIFY_ROUNDINGS;
     if (!given(t, VERIFY_SRC, VERIFY_SCALE))
         return nothing;
-    if (verify_forward(t) && out == VERIFY_DST && t->use == USE_EVALUATION &&
-        verify_over_channels(k))
+    if (verify_forward(t) && out == VERIFY_DST && t->use == USE_EVALUATION && norm_over_channels(k))
         return given(t, VERIFY_MEAN, VERIFY_VARIANCE) && v[VERIFY_SHIFT] ? expect_known_norm(t)
                                                                          : nothing;
     if (verify_forward(t))

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/kernel_kinds.h"
 #include "measure/map_function.h"
-#include "measure/pool_windows.h"
-#include "verify/sizes.h"
 
 reference reference_new(size_t n)
 {
@@ -236,7 +235,7 @@ size_t reference_of_row(const lm_kernel *k, bool nhwc, int64_t row, int64_t i)
 {
     const int64_t inner = k->u.norm.inner, rows = k->u.norm.rows;
 
-    if (!verify_over_channels(k))
+    if (!norm_over_channels(k))
         return (size_t)(row * k->u.norm.group + i);
     return (size_t)(nhwc ? i * rows + row : (i / inner * rows + row) * inner + i % inner);
 }
@@ -267,7 +266,7 @@ reference reference_norm(const lm_kernel *k, bool nhwc, const double *x, const d
     for (int64_t r = 0; r < k->u.norm.rows; r++)
         for (int64_t i = 0; i < k->u.norm.group; i++) {
             const size_t at = reference_of_row(k, nhwc, r, i),
-                         w  = (size_t)(verify_over_channels(k) ? r : i);
+                         w  = (size_t)(norm_over_channels(k) ? r : i);
 
             add(&out, at, x[at] * s[r].inverse * scale[w]);
             add(&out, at, -s[r].mean * s[r].inverse * scale[w]);
@@ -281,7 +280,7 @@ reference reference_norm(const lm_kernel *k, bool nhwc, const double *x, const d
 void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const double *dy,
                          const double *scale, reference *dx, reference *dscale, reference *dshift)
 {
-    const size_t    weights = (size_t)(verify_over_channels(k) ? k->u.norm.rows : k->u.norm.group);
+    const size_t    weights = (size_t)(norm_over_channels(k) ? k->u.norm.rows : k->u.norm.group);
     const double    n       = (double)k->u.norm.group;
     row_statistics *s       = reference_statistics(k, nhwc, x);
 
@@ -293,7 +292,7 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
 
         for (int64_t i = 0; i < k->u.norm.group; i++) {
             const size_t at  = reference_of_row(k, nhwc, r, i),
-                         w   = (size_t)(verify_over_channels(k) ? r : i);
+                         w   = (size_t)(norm_over_channels(k) ? r : i);
             const double hat = (x[at] - s[r].mean) * s[r].inverse;
 
             sum += k->u.norm.rms ? 0 : dy[at] * scale[w] / n;
@@ -303,7 +302,7 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
         }
         for (int64_t i = 0; i < k->u.norm.group; i++) {
             const size_t at = reference_of_row(k, nhwc, r, i),
-                         w  = (size_t)(verify_over_channels(k) ? r : i);
+                         w  = (size_t)(norm_over_channels(k) ? r : i);
 
             add(dx, at, s[r].inverse * dy[at] * scale[w]);
             add(dx, at, -s[r].inverse * sum);

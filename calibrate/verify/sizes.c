@@ -1,6 +1,8 @@
 /* Sizes of a kernel's tensors. */
 #include "verify/sizes.h"
 
+#include "measure/kernel_kinds.h"
+
 static bool is(verify_tensor tensor, verify_tensor a, verify_tensor b)
 {
     return tensor == a || tensor == b;
@@ -63,7 +65,7 @@ static int64_t size_in_norm(const lm_kernel *k, verify_tensor tensor)
     const int64_t rows = k->u.norm.rows, group = k->u.norm.group;
 
     if (tensor >= VERIFY_SCALE && tensor <= VERIFY_DIFF_SHIFT)
-        return verify_over_channels(k) ? rows : group;
+        return norm_over_channels(k) ? rows : group;
     return tensor >= VERIFY_MEAN && tensor <= VERIFY_VARIANCE ? rows : rows * group;
 }
 

@@ -19,11 +19,6 @@ static inline bool verify_forward(const verify_trial *t)
     return t->kernel.pass == LM_FORWARD;
 }
 
-static inline bool verify_over_channels(const lm_kernel *k)
-{
-    return k->u.norm.inner != k->u.norm.group || k->u.norm.channels;
-}
-
 static inline bool verify_nhwc(const verify_trial *t)
 {
     return t->how.value[SETTING_LAYOUT] != 0;

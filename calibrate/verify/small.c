@@ -1,10 +1,8 @@
 /* Small kernels that stand for larger ones. */
 #include "verify/small.h"
 
-#include "verify/sizes.h"
-
+#include "measure/kernel_kinds.h"
 #include "measure/map_function.h"
-#include "measure/pool_windows.h"
 #include "network/autocast.h"
 #include "network/mixed/fp8.h"
 
@@ -115,7 +113,7 @@ static void shrink_norm(lm_kernel *k)
     const bool one = k->u.norm.channels != 0, pixels = k->u.norm.inner > 1;
 
     k->u.norm.rows = CHANNELS;
-    if (!verify_over_channels(k)) {
+    if (!norm_over_channels(k)) {
         k->u.norm.group = k->u.norm.inner = 64;
         return;
     }

@@ -1,5 +1,6 @@
 /* One kernel beside plain loops on the CPU. */
 #include "verify/verify.h"
+#include "measure/kernel_kinds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static double *statistics(const verify_trial *t, bool mean)
 
 static double *statistics_in(const verify_trial *t, verify_tensor tensor, size_t n)
 {
-    if (t->use == USE_EVALUATION && verify_over_channels(&t->kernel))
+    if (t->use == USE_EVALUATION && norm_over_channels(&t->kernel))
         return tensor == VERIFY_MEAN       ? verify_constant(n, 0.5)
                : tensor == VERIFY_VARIANCE ? verify_constant(n, 1.5)
                                            : NULL;

@@ -205,7 +205,7 @@ static void run_matmul(const fake_descriptor *op, const fake_tensor *a, const fa
         const double columns       = length_of(op, 1, lengths, i[0], c->dim[r - 1]);
         const double summands      = length_of(op, 2, lengths, i[0], a->dim[r - 1]);
         int64_t      ia[FAKE_RANK] = { 0 }, ib[FAKE_RANK] = { 0 };
-        double       sum = 0 * (rows + columns + summands);
+        double       sum = 0 * (rows + columns + summands); /* NaN if a length is */
 
         share(a, c, i, ia);
         share(b, c, i, ib);

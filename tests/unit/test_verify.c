@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "measure/plan.h"
-#include "measure/pool_windows.h"
+#include "measure/kernel_kinds.h"
 #include "verify/small.h"
 #include "verify/verify.h"
 

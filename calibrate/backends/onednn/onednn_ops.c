@@ -3,9 +3,9 @@
 
 #include <math.h>
 
+#include "measure/kernel_kinds.h"
 #include "measure/map_function.h"
 #include "network/autocast.h"
-#include "verify/sizes.h"
 
 enum { DEPTH, HEIGHT, WIDTH };
 
@@ -298,7 +298,7 @@ static void slots_map(prepared_kernel *k)
  * same. */
 static bool is_layer_norm(const lm_kernel *k)
 {
-    return !verify_over_channels(k);
+    return !norm_over_channels(k);
 }
 
 static lm_status create_norm(const lm_kernel *k, api_op *op)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "measure/pool_windows.h"
+#include "measure/kernel_kinds.h"
 #include "network/autocast.h"
 #include "ranks/pulse.h"
 

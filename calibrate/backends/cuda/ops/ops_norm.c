@@ -8,14 +8,14 @@
 #include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
-#include "verify/sizes.h"
+#include "measure/kernel_kinds.h"
 
 /*
  * A kernel has statistics over `group` elements for each of `rows`; `inner` of these elements are
  * adjacent in memory.
  *
- * inner < group, or channels: a batch norm of images, N = group / inner, C = rows. The classic calls are those
- * of PyTorch (cudnnBatchNormalizationForwardTrainingEx, of one value a channel,
+ * inner < group, or channels: a batch norm of images, N = group / inner, C = rows. The classic
+ * calls are those of PyTorch (cudnnBatchNormalizationForwardTrainingEx, of one value a channel,
  * CUDNN_BATCHNORM_SPATIAL; NHWC: SPATIAL_PERSISTENT; two axes only: PER_ACTIVATION;
  * aten/src/ATen/native/cudnn/BatchNorm.cpp); in evaluation cudnnBatchNormalizationForwardInference,
  * with SPATIAL for NHWC. Scale, shift and statistics are always f32.
@@ -206,7 +206,7 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
 
     if (!b)
         return no_memory(err);
-    b->known = k->base.use == USE_EVALUATION && verify_over_channels(&k->base.kernel);
+    b->known = k->base.use == USE_EVALUATION && norm_over_channels(&k->base.kernel);
     status   = make_batch(device, &k->base.kernel, how->value[SETTING_LAYOUT] != 0, b, &why);
     if (status) {
         free_batch(b);
@@ -308,7 +308,7 @@ lm_status ops_norm(const cuda_device *device, const settings *how, cuda_kernel *
 
     if (s->u.norm.inner < 1 || s->u.norm.group % s->u.norm.inner)
         return cuda_unsupported(k, "cuDNN", "groups that do not divide", err);
-    if (verify_over_channels(s))
+    if (norm_over_channels(s))
         return s->u.norm.rms ? cuda_unsupported(k, "cuDNN", "an RMS norm over channels", err)
                              : prepare_batch(device, how, k, err);
     status = prepare_rows(device, how, k, &first);

@@ -10,7 +10,7 @@
 #include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
-#include "measure/pool_windows.h"
+#include "measure/kernel_kinds.h"
 
 /*
  * PyTorch has its own poolings; these are cuDNN's. They pad both sides equally, and a window must

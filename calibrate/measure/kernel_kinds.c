@@ -1,5 +1,5 @@
-/* Windows that pools read. */
-#include "measure/pool_windows.h"
+/* Kinds of kernels, by their geometry. */
+#include "measure/kernel_kinds.h"
 
 /* More outputs than inputs along one axis. Windows all have one length where each output reads one
  * input, so where the outputs are a multiple of the inputs. */
@@ -19,4 +19,9 @@ bool pool_is_adaptive(const lm_kernel *k)
         adaptive = adaptive || repeats(k, a);
     }
     return adaptive;
+}
+
+bool norm_over_channels(const lm_kernel *k)
+{
+    return k->u.norm.inner != k->u.norm.group || k->u.norm.channels;
 }
