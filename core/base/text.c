@@ -411,7 +411,7 @@ const char *text_dtype_name(int32_t dtype)
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
         if (dtypes[i].dtype == dtype)
             return dtypes[i].name;
-    return "unknown";
+    return dtype == DTYPE_TF32 ? "tf32" : "unknown";
 }
 
 typedef struct int_list {

@@ -53,7 +53,10 @@ lm_status text_rate(const char *text, double *out, lm_error *err);
 lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err);
 /** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8; also the names of frameworks: fp16,
  * half. */
-lm_status   text_dtype(const char *text, int32_t *out, lm_error *err);
+lm_status text_dtype(const char *text, int32_t *out, lm_error *err);
+/** In place of an element type: products of f32 in TF32. Tensors have no such type. */
+#define DTYPE_TF32 (-1)
+/** The first of its names; "tf32" of DTYPE_TF32. */
 const char *text_dtype_name(int32_t dtype);
 
 /** Index of a word among n names; n: none of them. */

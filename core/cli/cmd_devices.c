@@ -59,8 +59,7 @@ static const char *shipped_words(const void *record, size_t i, char *room)
 
         if (device_same_name(m->device, r->of.name))
             text_add(room, FIELD_TEXT_MAX, "%s%s%s", *room ? ", " : "",
-                     m->product == DTYPE_TF32 ? "tf32" : text_dtype_name(m->product),
-                     m->transferred ? " (transferred)" : "");
+                     text_dtype_name(m->product), m->transferred ? " (transferred)" : "");
     }
     return room;
 }

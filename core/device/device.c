@@ -51,6 +51,8 @@ double device_memory_clock(const double figure[N_DEVICE_FIGURES])
 
 double device_peak(const device *d, lm_dtype dtype)
 {
+    if (dtype == DTYPE_TF32)
+        return d->figure[DEVICE_TF32];
     switch ((enum lm_dtypes)dtype) {
     case LM_F64: return d->figure[DEVICE_F64];
     case LM_F32: return fmax(d->figure[DEVICE_F32], d->figure[DEVICE_F32_MATRIX]);

@@ -113,7 +113,8 @@ bool device_same_name(const char *a, const char *b);
  */
 double device_memory_clock(const double figure[N_DEVICE_FIGURES]);
 
-/** Peak rate of products of an element type, FLOP/s; NAN: unknown, or not supported. */
+/** Peak rate of products of an element type or of DTYPE_TF32, FLOP/s; NAN: unknown, or not
+ * supported. */
 double device_peak(const device *d, lm_dtype dtype);
 
 /**

@@ -149,11 +149,33 @@ bool settings_in_tf32(const char *settings)
            !autocast_of_settings(settings);
 }
 
+lm_dtype settings_rate_dtype(const char *settings, lm_dtype dtype)
+{
+    const lm_dtype product = settings_product_dtype(settings, dtype);
+
+    return product == LM_F32 && settings_in_tf32(settings) ? DTYPE_TF32 : product;
+}
+
+const char *calibration_settings(const calibration *cal)
+{
+    const char *told = calibration_told(cal, "settings");
+
+    return told ? told : "";
+}
+
+static lm_dtype dtype_of(const calibration *cal)
+{
+    return cal->dtype ? cal->dtype : LM_F32;
+}
+
 lm_dtype calibration_product_dtype(const calibration *cal)
 {
-    const char *settings = calibration_told(cal, "settings");
+    return settings_product_dtype(calibration_settings(cal), dtype_of(cal));
+}
 
-    return settings_product_dtype(settings ? settings : "", cal->dtype ? cal->dtype : LM_F32);
+lm_dtype calibration_rate_dtype(const calibration *cal)
+{
+    return settings_rate_dtype(calibration_settings(cal), dtype_of(cal));
 }
 
 /* Was the slot of a term in any row? */

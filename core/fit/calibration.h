@@ -3,6 +3,7 @@
 #define FIT_CALIBRATION_H
 
 #include "base/stats.h"
+#include "base/text.h"
 #include "device/limits.h"
 #include "device/power.h"
 #include "fabric/collective.h"
@@ -179,17 +180,21 @@ lm_status calibration_check_residuals(const calibration *cal, lm_error *err);
 
 /** Value of a key of the provenance; NULL: no such key. */
 const char *calibration_told(const calibration *cal, const char *key);
+/** "amp=f16 layout=nhwc"; "": none are known. */
+const char *calibration_settings(const calibration *cal);
 /**
  * Element type of products: that of autocast in the settings ("amp=f16 layout=nhwc", "mixed=f16"),
  * else `dtype`.
  */
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
-/** For an lm_dtype that says how products are computed: those of f32 in TF32. */
-#define DTYPE_TF32 ((lm_dtype)-1)
 /** Were products of f32 measured in TF32 ("math=tf32", without autocast)? */
 bool settings_in_tf32(const char *settings);
+/** The same, or DTYPE_TF32: by which peak products are bound. */
+lm_dtype settings_rate_dtype(const char *settings, lm_dtype dtype);
 /** settings_product_dtype() of a machine; LM_F32 if it is unknown. */
 lm_dtype calibration_product_dtype(const calibration *cal);
+/** settings_rate_dtype() of a machine. */
+lm_dtype calibration_rate_dtype(const calibration *cal);
 /**
  * Autocast type with which a machine's networks were measured and counted (network/autocast.h); 0:
  * none. Networks with `amp=` were counted in the type of their weights.

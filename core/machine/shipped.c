@@ -52,8 +52,7 @@ static lm_status read_heads(shipped_list *list, shipped_machine *m, const ini_do
         lm_error_prefix(err, "%s:%d", doc->path, head->line);
         return status;
     }
-    m->product =
-        settings_in_tf32(m->settings) ? DTYPE_TF32 : settings_product_dtype(m->settings, m->dtype);
+    m->product = settings_rate_dtype(m->settings, m->dtype);
     return LM_OK;
 }
 

@@ -11,7 +11,7 @@ typedef struct shipped_machine {
     const char *settings;    /**< "amp=f16 layout=nhwc"; "": none */
     const char *source;      /**< source of its measurements */
     lm_dtype    dtype;       /**< of weights */
-    lm_dtype    product;     /**< of products: calibration_product_dtype(); or DTYPE_TF32 */
+    lm_dtype    product;     /**< of products: by settings_rate_dtype() */
     bool        transferred; /**< only a few runs, or nothing, were measured on the device */
     bool        measured;    /**< something was measured: the file may be transferred */
 } shipped_machine;

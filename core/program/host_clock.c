@@ -102,7 +102,7 @@ lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t 
     return LM_OK;
 }
 
-void host_print(const host_time *h, FILE *out)
+void host_print(const host_time *h, bool elsewhere, FILE *out)
 {
     fprintf(out,
             "%s takes %.3g us (forward), %.3g us (backward) and %.3g us (update) of the host for an "
@@ -112,7 +112,9 @@ void host_print(const host_time *h, FILE *out)
     if (h->plane > 0)
         fprintf(out, ", and %.2g us for a plane of a norm", 1e6 * h->plane);
     fprintf(out, ", by %zu step%s", h->rows, h->rows == 1 ? "" : "s");
-    if (isnan(h->mape))
+    if (elsewhere)
+        fprintf(out, " with another device\n");
+    else if (isnan(h->mape))
         fprintf(out, " of one network\n");
     else
         fprintf(out, "; steps of networks left out are off by %.3g %%\n", 100 * h->mape);

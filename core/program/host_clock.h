@@ -52,8 +52,9 @@ typedef struct host_time {
 /**
  * Prints one line: "PyTorch 2.4.0 takes 25 us (forward), 12 us (backward) and 5 us (update) of the
  * host for an operation, by 14 steps; ...".
+ * @param elsewhere the steps were measured with another device
  */
-void host_print(const host_time *h, FILE *out);
+void host_print(const host_time *h, bool elsewhere, FILE *out);
 
 /**
  * Times at which host and device become free, in seconds from the start of a step. Starts with

@@ -131,7 +131,7 @@ static void print_host(const predictor *who, const char *label, FILE *out)
     if (who->framework != FRAMEWORK_EAGER)
         return;
     begin_note(label, out);
-    host_print(&who->cal->host, out);
+    host_print(&who->cal->host, who->cal->transferred, out);
 }
 
 /* Notes the assumed share of the datasheet's peaks. */

@@ -11,7 +11,7 @@
 #include "machine/shipped.h"
 #include "transfer/carry.h"
 
-/* The transferable file of the nearest device, for products of `dtype` (0: any); NULL: none. */
+/* The transferable file of the nearest device, for products of `dtype` (0: any but TF32); NULL: none. */
 static const shipped_machine *nearest(const shipped_list *list, const device_list *devices,
                                       const device *to, lm_dtype dtype)
 {
@@ -23,8 +23,8 @@ static const shipped_machine *nearest(const shipped_list *list, const device_lis
         const device          *on;
         double                 far;
 
-        if (!m->measured || m->product == DTYPE_TF32 || !(device_peak(to, m->product) > 0) ||
-            (dtype && !dtype_of_rate(m->product, dtype)) ||
+        if (!m->measured || !(device_peak(to, m->product) > 0) ||
+            (dtype ? !dtype_of_rate(m->product, dtype) : m->product == DTYPE_TF32) ||
             devices_find(devices, m->device, &on, NULL))
             continue;
         far = transfer_distance(on, to, m->product);

@@ -48,7 +48,7 @@ static coefficient mean_of(const mean *m)
 static void pool_terms(const transfer_source *from, size_t n, const device *to, size_t form_at,
                        fitted *out)
 {
-    const roofline    best = roofline_of(to->figure, calibration_product_dtype(from[0].cal), false);
+    const roofline    best   = roofline_of(to->figure, calibration_rate_dtype(from[0].cal), false);
     const term_bounds bounds = { roofline_flop(&best), INFINITY };
 
     for (size_t t = 0; t < N_TERMS; t++) {
@@ -88,6 +88,20 @@ static lm_status pool_collectives(const transfer_source *from, size_t n, calibra
             out->fitted[f].by_allreduces = true;
         }
     return LM_OK;
+}
+
+/* The host does not belong to the device: that of the nearest machine whose host is known. Of
+ * steps under layouts it was fitted together with prices that are not carried (join_laid()). */
+static void pool_host(const transfer_source *from, size_t n, calibration *out)
+{
+    const transfer_source *of = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (from[i].cal->host.rows && !from[i].cal->host.laid &&
+            (!of || from[i].weight > of->weight))
+            of = &from[i];
+    if (of)
+        out->host = of->cal->host;
 }
 
 /* Formulas of features describe networks between nodes, which stay unchanged. */
@@ -254,6 +268,7 @@ lm_status transfer_mean(const transfer_source *from, size_t n, const device *to,
             cal->intervals[m].of[s] = interval_unknown;
     join_intervals(from, n, cal);
     join_laid(from, n, cal);
+    pool_host(from, n, cal);
     *out = cal;
     return LM_OK;
 }

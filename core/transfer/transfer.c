@@ -41,14 +41,6 @@ resource transfer_resource(size_t term)
 
 /* ---- scales ---- */
 
-/* An absent setting counts as none. */
-static const char *settings_of(const calibration *cal)
-{
-    const char *told = calibration_told(cal, "settings");
-
-    return told ? told : "";
-}
-
 static lm_status need(const device *d, double value, const char *key, const char *what,
                       lm_error *err)
 {
@@ -123,7 +115,7 @@ static lm_status scale_arithmetic(const device *from, const device *to, const ar
 static lm_status scale_source(transfer_source *s, const device *to, const bool wanted[N_RESOURCES],
                               bool scalar, double power, lm_error *err)
 {
-    const lm_dtype dtype  = calibration_product_dtype(s->cal);
+    const lm_dtype dtype  = calibration_rate_dtype(s->cal);
     const double  *from   = s->device->figure;
     lm_status      status = LM_OK;
 
@@ -217,7 +209,7 @@ static void weigh(transfer_source *from, size_t n, const device *to, double near
     double least = HUGE_VAL, sum = 0;
 
     for (size_t i = 0; i < n; i++) {
-        from[i].weight = distance(from[i].device, to, calibration_product_dtype(from[i].cal));
+        from[i].weight = distance(from[i].device, to, calibration_rate_dtype(from[i].cal));
         least          = fmin(least, from[i].weight);
     }
     for (size_t i = 0; i < n; i++) {
@@ -239,12 +231,12 @@ static lm_status check_alike(const transfer_source *from, size_t n, lm_error *er
                                 "is of %s, '%s' of %s",
                                 from[0].device->name, text_dtype_name(a->dtype),
                                 from[i].device->name, text_dtype_name(b->dtype));
-        if (strcmp(settings_of(a), settings_of(b)) != 0)
+        if (strcmp(calibration_settings(a), calibration_settings(b)) != 0)
             return lm_error_set(err, LM_E_ARG,
                                 "machines of different settings cannot be combined: '%s' has "
                                 "'%.60s', '%s' '%.60s'",
-                                from[0].device->name, settings_of(a), from[i].device->name,
-                                settings_of(b));
+                                from[0].device->name, calibration_settings(a), from[i].device->name,
+                                calibration_settings(b));
         if (a->settings.tile != b->settings.tile ||
             a->settings.group_tile != b->settings.group_tile)
             return lm_error_set(
@@ -312,7 +304,7 @@ static double reach(const transfer_source *from, size_t n, const device *to)
     double least = HUGE_VAL;
 
     for (size_t i = 0; i < n; i++)
-        least = fmin(least, distance(from[i].device, to, calibration_product_dtype(from[i].cal)));
+        least = fmin(least, distance(from[i].device, to, calibration_rate_dtype(from[i].cal)));
     return sqrt(least);
 }
 
@@ -395,11 +387,11 @@ static lm_status note_source(const transfer_source *s, const device *to, calibra
     } of[]               = { { DEVICE_BANDWIDTH, 1e9, " GB/s" },
                              { DEVICE_MULTIPROCESSORS, 1, "" },
                              { DEVICE_POWER, 1, " W" } };
-    const lm_dtype dtype = calibration_product_dtype(s->cal);
+    const lm_dtype dtype = calibration_rate_dtype(s->cal);
     char           text[300];
     int n = snprintf(text, sizeof text, "%.2g of %.60s: %s %.4g -> %.4g TFLOP/s", s->weight,
-                     s->device->name, text_dtype_name(dtype), device_peak(s->device, dtype) / 1e12,
-                     device_peak(to, dtype) / 1e12);
+                     s->device->name, text_dtype_name(dtype),
+                     device_peak(s->device, dtype) / 1e12, device_peak(to, dtype) / 1e12);
 
     for (size_t i = 0; i < sizeof of / sizeof of[0] && n < (int)sizeof text; i++) {
         const double from = s->device->figure[of[i].figure], is = to->figure[of[i].figure];
@@ -420,7 +412,7 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
 {
     calibration *cal = NULL;
     char         text[120];
-    const char  *settings = settings_of(from[0].cal);
+    const char  *settings = calibration_settings(from[0].cal);
     lm_status    status   = transfer_mean(from, n, to, &cal, err);
 
     if (status)

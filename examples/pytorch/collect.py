@@ -545,7 +545,7 @@ def collect(o, world):
     of_each = (o.optimizers if "training" in o.phases else []) + ([INFERENCE] if INFERENCE in o.phases else [])
     points = [(n, s, b, z) for n in o.network for s in shapes for b in o.batch for z in of_each]
     for at, (network, shape, batch, optimizer) in enumerate(points):
-        point = dict(kind="network", name=o.name or network.rpartition(":")[2], input=shape, batch=batch, dtype=o.dtype,
+        point = dict(kind="network", name=o.name or network.rpartition(":")[2], input=shape.partition(":")[0], batch=batch, dtype=o.dtype,
                      ranks=world.size, hosts=world.hosts, algorithm="default",
                      optimizer="" if optimizer == INFERENCE else optimizer,
                      bucket_bytes=o.bucket_mb << 20 if o.bucket_mb and world.size > 1 else "",

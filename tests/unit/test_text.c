@@ -155,6 +155,7 @@ static void element_types_have_the_names_of_frameworks(void **state)
     }
     assert_int_equal(text_dtype("tf32", &type, &err), LM_E_ARG);
     assert_non_null(strstr(err.text, "math=tf32"));
+    assert_string_equal(text_dtype_name(DTYPE_TF32), "tf32");
     assert_int_equal(text_dtype("amp", &type, &err), LM_E_ARG);
     assert_non_null(strstr(err.text, "--mixed bf16"));
 }

@@ -47,7 +47,8 @@ RECIPES = {
     "mi300x-amp": Carried("MI300X", (AMP_A100,)),
     "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
     "t4-f32": Measured("Tesla T4", Profet("t4")),
-    "h100-sxm-tf32": Measured("H100 80GB HBM3", Own("h100-sxm.csv", "h100-sxm-pytorch.csv"), host="h100-sxm-pytorch.csv"),
+    "h100-sxm-tf32": Measured("H100 80GB HBM3", Own("h100-sxm.csv"), host="h100-sxm-pytorch.csv"),
+    "h200-tf32": Measured("H200", Own("h200.csv"), host="h200-pytorch.csv"),
 }
 
 

@@ -56,33 +56,22 @@ def observation(network, phase, shape, batch, seconds, settings, dtype="f32"):
 # ---- our own ---------------------------------------------------------------------------------------------------------------
 
 class Own:
-    """A sweep of this program on a GPU, in f32, and PyTorch's steps of networks that the sweep has not measured: those of at least twice the
-    least time of their network, as the GPU and not the host sets their pace. There both took the same time within 5 %."""
+    """A sweep of this program on a GPU, in f32."""
     TEXT = {"source": "Layermeter's authors, 2026-11-26 (configs/machines/build/measured)", "licence": "Apache-2.0",
             "flaws": "one GPU of a virtual machine; networks of few kinds, batches up to 256"}
 
-    def __init__(self, sweep, steps):
-        self.sweep, self.steps = sweep, steps
+    def __init__(self, sweep):
+        self.sweep = sweep
 
     def framework(self):
-        return "this program with cuDNN 9.14; VGG-16 and DenseNet-121 by PyTorch 2.11 with cuDNN 9.19; images in NCHW"
-
-    @staticmethod
-    def read(name):
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured", name)
-        with open(path, newline="") as file:
-            return [row for row in csv.DictReader(line for line in file if not line.startswith("#")) if row["status"] == "ok"]
+        return "this program with cuDNN 9.19; images in NCHW"
 
     def rows(self, data):
         del data
-        own = [row for row in self.read(self.sweep) if "mixed=" not in row["settings"]]
-        names, least, steps = {row["name"] for row in own}, {}, {}
-        others = [dict(row, settings=own[0]["settings"]) for row in self.read(self.steps) if row["name"] not in names]
-        for row in others:
-            if row["phase"] == "step":
-                steps[row["name"], row["input"], row["batch"]] = float(row["seconds"])
-                least[row["name"]] = min(float(row["seconds"]), least.get(row["name"], float("inf")))
-        return own + [row for row in others if steps[row["name"], row["input"], row["batch"]] >= 2 * least[row["name"]]]
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured", self.sweep)
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+        return [row for row in rows if row["status"] == "ok" and "mixed=" not in row["settings"]]
 
 
 # ---- timm ------------------------------------------------------------------------------------------------------------------
