@@ -107,17 +107,16 @@ static lm_status check_amp(const predictor *who, const predictor_asked *asked, l
 static lm_status settle_tf32(const lm_machine *machine, predictor_asked *asked, double *as_tf32,
                              lm_error *err)
 {
-    const calibration *cal      = machine ? machine->cal : NULL;
-    const char        *settings = cal ? calibration_told(cal, "settings") : NULL;
-    const lm_dtype     product  = cal ? calibration_product_dtype(cal) : 0;
+    const calibration *cal  = machine ? machine->cal : NULL;
+    const lm_dtype     rate = cal ? calibration_rate_dtype(cal) : 0;
 
     *as_tf32 = 0;
     if (asked->dtype != DTYPE_TF32)
         return LM_OK;
     asked->dtype = LM_F32;
-    if (settings && settings_in_tf32(settings))
+    if (rate == DTYPE_TF32)
         return LM_OK;
-    if (!cal || cal->dtype != LM_F32 || (product != LM_F16 && product != LM_BF16))
+    if (!cal || cal->dtype != LM_F32 || (rate != LM_F16 && rate != LM_BF16))
         return lm_error_set(
             err, LM_E_ARG,
             "--dtype: tf32 is how f32 is multiplied: a machine file measured with "

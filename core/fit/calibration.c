@@ -143,17 +143,11 @@ lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype)
     return text_dtype(word, &product, &never) ? dtype : product;
 }
 
-bool settings_in_tf32(const char *settings)
-{
-    return strstr(settings, "math=tf32") && !strstr(settings, "amp=") &&
-           !autocast_of_settings(settings);
-}
-
 lm_dtype settings_rate_dtype(const char *settings, lm_dtype dtype)
 {
     const lm_dtype product = settings_product_dtype(settings, dtype);
 
-    return product == LM_F32 && settings_in_tf32(settings) ? DTYPE_TF32 : product;
+    return product == LM_F32 && strstr(settings, "math=tf32") ? DTYPE_TF32 : product;
 }
 
 const char *calibration_settings(const calibration *cal)

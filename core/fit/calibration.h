@@ -187,9 +187,10 @@ const char *calibration_settings(const calibration *cal);
  * else `dtype`.
  */
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
-/** Were products of f32 measured in TF32 ("math=tf32", without autocast)? */
-bool settings_in_tf32(const char *settings);
-/** The same, or DTYPE_TF32: by which peak products are bound. */
+/**
+ * By which peak products are bound: settings_product_dtype(), or DTYPE_TF32 for f32 with
+ * "math=tf32".
+ */
 lm_dtype settings_rate_dtype(const char *settings, lm_dtype dtype);
 /** settings_product_dtype() of a machine; LM_F32 if it is unknown. */
 lm_dtype calibration_product_dtype(const calibration *cal);

@@ -77,7 +77,8 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
  * The default model's coefficients on the new device, each marked as not measured there (known 0,
  * no standard error), and prices of single layers (layers.h). Products are not faster than the
  * device's peak. Intervals are those of the machines; transfer_doubt() gives the further error of
- * another device.
+ * another device. A framework's host is that of the nearest machine whose host is known, unless it
+ * was fitted under layouts.
  */
 lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
                         const transfer_options *o, calibration **out, lm_error *err);

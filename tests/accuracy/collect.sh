@@ -62,6 +62,10 @@ def greedy():
             raise ValueError("Expected more than 1 value per channel")
 
     return Greedy()
+
+
+def words():
+    return torch.nn.Embedding(100, 4)
 END
 
 # ---- one process ------------------------------------------------------------------------------------------------------
@@ -91,6 +95,25 @@ measure nets:watched --name tiny.ini --input 3x8x8 --batch 1,4 --phases training
 measure nets:watched --name tiny.ini --input 3x8x8 --batch 1..16*2 --phases inference -o i.csv 2>err || fail "$(cat err)"
 layermeter fit i.csv -o i.ini --format csv >fitted 2>err || fail "fit: $(cat err)"
 grep -q '^convmeter,inference,5' fitted || fail "inference is not fitted: $(cat fitted)"
+
+# ---- of whole numbers: their type is the network's, and no part of the shape --------------------------------------------
+cat >words.ini <<'END'
+[network]
+name = words
+
+[input_ids]
+type  = input
+shape = 8
+dtype = i64
+
+[words]
+type       = embedding
+vocabulary = 100
+width      = 4
+END
+measure nets:words --name words.ini --input 8:i64 --batch 1..16*2 -o w.csv 2>err || fail "$(cat err)"
+[ "$(rows w.csv | sed 1d | cut -d, -f4 | sort -u)" = 8 ] || fail "whole numbers: $(rows w.csv)"
+layermeter fit w.csv -o w.ini >fitted 2>err || fail "fit of whole numbers: $(cat err)"
 
 # ---- under autocast --------------------------------------------------------------------------------------------------------
 measure nets:small --name tiny.ini --input 3x8x8 --batch 1..16*2 --mixed bf16 -o x.csv 2>err || fail "$(cat err)"

@@ -163,6 +163,70 @@ static void products_scale_by_the_peak_of_their_type(void **state)
     calibration_free(cast);
 }
 
+/* f32 twice, TF32 four times: products by the one that they were measured in. */
+static void products_in_tf32_scale_by_its_peak(void **state)
+{
+    device          a = board("a", 10, 40, 500, 50, NAN), b = board("b", 20, 160, 500, 50, NAN);
+    calibration    *cal   = machine(LM_F32);
+    transfer_source s     = { .cal = cal, .device = &a };
+    device          c     = a;
+    transfer_source two[] = { s, s };
+    lm_error        err;
+
+    (void)state;
+    set(cal, "conv1x1.flops.forward", 8e-12);
+    assert_true(calibration_note(cal, "settings", "layout=nchw math=tf32"));
+    a.figure[DEVICE_TF32] = 20e12;
+    assert_int_equal(transfer_prepare(&s, 1, &b, &by_peaks, &err), LM_E_NOTFOUND);
+    assert_string_equal(err.text,
+                        "d.ini:7: 'b' has no 'tf32', by which arithmetic is carried over: say it "
+                        "in a file of your own (--devices)");
+    b.figure[DEVICE_TF32] = 80e12;
+    assert_int_equal(transfer_prepare(&s, 1, &b, &by_peaks, &err), LM_OK);
+    assert_close(s.scale.of[RESOURCE_FLOPS], 0.25, 1e-12);
+    assert_close(s.scale.scalar, 1, 0); /* nothing else is computed */
+
+    /* c has all of b's TF32, and a half of its f32: it is as near as can be. a is (ln 4) / 2 away */
+    two[1].device         = &c;
+    c.figure[DEVICE_TF32] = 80e12;
+    assert_int_equal(transfer_prepare(two, 2, &b, &by_peaks, &err), LM_OK);
+    assert_close(two[1].weight, 1 / (1 + exp(-log(4) * log(4) / 4 / (2 * 0.25))), 1e-12);
+
+    /* autocast, and other types of weights, are not TF32 */
+    assert_int_equal(settings_rate_dtype("math=tf32 mixed=bf16", LM_F32), LM_BF16);
+    assert_int_equal(settings_rate_dtype("amp=f16 math=tf32", LM_F32), LM_F16);
+    assert_int_equal(settings_rate_dtype("math=tf32", LM_F64), LM_F64);
+    calibration_free(cal);
+}
+
+/* a is as the new device is. Its host counts, unless it is of layouts, or there is none. */
+static void the_host_is_that_of_the_nearest_machine(void **state)
+{
+    const device    a = board("a", 10, NAN, 500, 50, NAN), c = board("c", 30, NAN, 1500, 150, NAN);
+    calibration    *near = machine(LM_F32), *far = machine(LM_F32), *out;
+    transfer_source s[] = { { .cal = far, .device = &c }, { .cal = near, .device = &a } };
+    const struct {
+        size_t rows;
+        bool   laid;
+        double of;
+    } cases[] = { { 3, false, 1e-6 }, { 3, true, 2e-6 }, { 0, false, 2e-6 } };
+
+    (void)state;
+    set(near, "conv1x1.flops.forward", 4e-12);
+    set(far, "conv1x1.flops.forward", 4e-12);
+    far->host = (host_time){ .rows = 9, .seconds = { 2e-6 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        near->host =
+            (host_time){ .rows = cases[i].rows, .laid = cases[i].laid, .seconds = { 1e-6 } };
+        assert_int_equal(transfer_prepare(s, 2, &a, &by_peaks, NULL), LM_OK);
+        assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
+        assert_close(out->host.seconds[HOST_FORWARD] * 1e6, cases[i].of * 1e6, 1e-12);
+        calibration_free(out);
+    }
+    calibration_free(near);
+    calibration_free(far);
+}
+
 /* a is as b is; c has e times as much of three figures, half of that apart in each: d^2 = 3/4, its
  * weight e^(-3/2) of a's. */
 static void near_machines_count_more(void **state)
@@ -260,7 +324,7 @@ static void doubt_is_what_leaving_machines_out_shows(void **state)
     assert_int_equal(transfer_doubt(s, 1, &far, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, TRANSFER_DOUBT, 0);
     /* Kepler reaches another share of its datasheet than what came after it */
-    a.capability = "5.2";
+    a.capability   = "5.2";
     far.capability = "3.7";
     assert_int_equal(transfer_doubt(s, 1, &far, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, TRANSFER_DOUBT_OLD, 0);
@@ -346,6 +410,8 @@ int main(void)
         cmocka_unit_test(what_is_carried_over_is_marked),
         cmocka_unit_test(peaks_per_watt_slow_arithmetic_down),
         cmocka_unit_test(products_scale_by_the_peak_of_their_type),
+        cmocka_unit_test(products_in_tf32_scale_by_its_peak),
+        cmocka_unit_test(the_host_is_that_of_the_nearest_machine),
         cmocka_unit_test(near_machines_count_more),
         cmocka_unit_test(a_figure_that_is_not_known_is_named),
         cmocka_unit_test(machines_must_belong_together),
