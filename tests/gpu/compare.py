@@ -65,7 +65,7 @@ def predicted(machine, theirs, program, *options):
         if row["phase"] != "step":
             continue
         said = subprocess.run([program, "predict", row["name"], "--machine", machine, "--input", row["input"], "--batch", row["batch"],
-                               "--optimizer", row["optimizer"] or DEFAULTS["optimizer"], "--format", "csv", *options], stdout=subprocess.PIPE, text=True, check=True).stdout
+                               "--optimizer", row.get("optimizer") or DEFAULTS["optimizer"], "--format", "csv", *options], stdout=subprocess.PIPE, text=True, check=True).stdout
         step, measured = float(next(csv.DictReader(io.StringIO(said)))["step_ms"]), 1e3 * float(row["seconds"])
         off.append(100 * abs(step / measured - 1))
         print(f"{row['name']:20} {row['input']:11} {row['batch']:>5} {step:12.3f} {measured:9.3f} {off[-1]:6.1f}")
