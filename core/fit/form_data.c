@@ -59,7 +59,7 @@ static const workload *form_load(const form_data *d, size_t row)
 static term_bounds bounds_of(const points *p)
 {
     const observation *row = NULL;
-    term_bounds        out = { 0, INFINITY };
+    term_bounds        out = { 0, INFINITY, 0 };
     roofline           best;
 
     for (size_t i = 0; i < p->n_points && !row; i++)
@@ -160,6 +160,53 @@ static bool known_everywhere(const form_data *d, feature f)
     return true;
 }
 
+/* Least price of a launch by a solution; 0: it has none. */
+static double least_launch(const shrink_fit *f)
+{
+    double least = INFINITY;
+
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (term_family_of(t) == FAMILY_LAUNCHES && f->coefficient[t] > 0)
+            least = fmin(least, f->coefficient[t]);
+    return isfinite(least) ? least : 0;
+}
+
+/* Least price of a launch by all rows of a form. */
+static lm_status launch_of(const form_data *d, double *out, lm_error *err)
+{
+    form_solution found;
+    lm_status     status = LM_OK;
+
+    if (d->n_rows >= form_rows(&forms[d->form]) &&
+        !(status = form_data_fit(d, SPLIT_ALWAYS, &found, err)))
+        *out = least_launch(&found.terms);
+    return status;
+}
+
+/* Inference is often measured with large batches alone, whose times do not show launches. Their
+ * fitted price is 0 then, and a batch of one would take no time. A launch of training is the same
+ * call: its least price is the lower limit. */
+static lm_status bound_launches(form_data *d, lm_error *err)
+{
+    static const phase training[] = { PHASE_FORWARD, PHASE_STEP };
+    double             least      = INFINITY;
+    lm_status          status     = launch_of(d, &least, err);
+
+    for (size_t i = 0; i < 2 && least == 0 && !status; i++) {
+        const size_t at = form_find(forms[d->form].model, training[i]);
+        form_data    other;
+
+        if (at == n_forms)
+            continue;
+        if ((status = form_data_new(d->points, at, d->by, &other, err)))
+            break;
+        status                       = launch_of(&other, &least, err);
+        d->terms.bounds.least_launch = least;
+        form_data_free(&other);
+    }
+    return status;
+}
+
 lm_status form_data_new(const points *p, size_t form_at, const split *by, form_data *out,
                         lm_error *err)
 {
@@ -180,7 +227,9 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
     if (!status && !forms[form_at].n_features) {
         for (size_t i = 0; i < d.n_rows; i++)
             d.counted |= counted_only(form_load(&d, i));
-        status = term_rows(&d, false, &count_knots_none, &d.terms, err);
+        if (!(status = term_rows(&d, false, &count_knots_none, &d.terms, err)) &&
+            forms[form_at].part == PHASE_INFERENCE)
+            status = bound_launches(&d, err);
     }
     for (size_t f = 0; f <= by->n_folds && !status; f++)
         if (forms[form_at].n_features && d.first[f + 1] > d.first[f])

@@ -18,7 +18,7 @@
  * measured, the other is guessed (stand_in in shrink.c), because their reuse differs by orders of
  * magnitude.
  *
- * A coefficient outside its bounds (term_bounds: the device's datasheet limits) is set to the
+ * A coefficient outside its bounds (term_bounds: limits of datasheets and of launches) is set to the
  * bound. Its seconds are subtracted from the rows, and the rest is fitted again.
  *
  * Relative: rows are divided by the measured time, so that small times have the same weight as

@@ -135,6 +135,8 @@ double term_bounds_keep(const term_bounds *b, size_t term, double value)
         return value;
     if (slot == SLOT_GEMM_FLOPS || slot == SLOT_ATTENTION_FLOPS)
         return fmax(value, b->least_flop);
+    if (term_family_of(term) == FAMILY_LAUNCHES)
+        return fmax(value, b->least_launch);
     return term_of_weights(term) ? fmin(value, b->most_byte) : value;
 }
 
@@ -144,7 +146,7 @@ lm_status shrink_rows_new(const shrink_row *row, size_t n, double alike, shrink_
     size_t    place[N_TERMS];
     lm_status status;
 
-    *out = (shrink_rows){ .bounds = { 0, INFINITY }, .n = n, .alike = alike };
+    *out = (shrink_rows){ .bounds = { 0, INFINITY, 0 }, .n = n, .alike = alike };
     if ((status = blas_load(err)) || (status = survey(row, n, out, place, err)))
         return status;
     out->relative = calloc(n * out->n_terms + 1, sizeof *out->relative);

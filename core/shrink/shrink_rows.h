@@ -30,7 +30,8 @@ typedef struct shrink_sums {
 typedef struct term_bounds {
     /** lower limit in s per FLOP of products, below any algorithm for convolutions */
     double least_flop;
-    double most_byte; /**< upper limit in s per byte of weights; INFINITY: none */
+    double most_byte;    /**< upper limit in s per byte of weights; INFINITY: none */
+    double least_launch; /**< lower limit in s per launch; 0: none */
 } term_bounds;
 
 /** The value within the limits that is nearest to `value`. */

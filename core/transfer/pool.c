@@ -49,7 +49,7 @@ static void pool_terms(const transfer_source *from, size_t n, const device *to, 
                        fitted *out)
 {
     const roofline    best   = roofline_of(to->figure, calibration_rate_dtype(from[0].cal), false);
-    const term_bounds bounds = { roofline_flop(&best), INFINITY };
+    const term_bounds bounds = { roofline_flop(&best), INFINITY, 0 };
 
     for (size_t t = 0; t < N_TERMS; t++) {
         mean m = { 0, 0, NAN, NAN };

@@ -153,6 +153,90 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
     }
 }
 
+/* Times of a part: of FLOPs, and for each layer. */
+static void add_part(FILE *out, workloads *loads, const char *part, double layer)
+{
+    for (int n = 0; n < N_NETS; n++)
+        for (int batch = 64; batch <= 128; batch *= 2) {
+            workload load = { .nodes = 1 };
+            char     name[32];
+
+            snprintf(name, sizeof name, "n%d.ini", n);
+            assert_int_equal(workloads_counts(loads,
+                                              &(workload_name){ .name = name, .dtype = LM_F32 },
+                                              batch, &load.counts, NULL),
+                             LM_OK);
+            fprintf(out, "network,%s,%s,%.17g,%d\n", name, part,
+                    1e-9 * feature_value(FEATURE_FLOPS, &load) +
+                        layer * feature_value(FEATURE_LAYERS, &load),
+                    batch);
+        }
+}
+
+/* Fits such times; 0: no forward passes. */
+static calibration *fit_layers(double forward, double inference)
+{
+    FILE         *out   = fopen("o.csv", "w");
+    workloads    *loads = new_loads();
+    lm_error      err   = { LM_OK, "" };
+    observations *obs;
+    calibration  *cal;
+    points        p;
+
+    fputs("kind,name,phase,seconds,batch\n", out);
+    if (forward > 0)
+        add_part(out, loads, "forward", forward);
+    add_part(out, loads, "inference", inference);
+    fclose(out);
+    observations_load("o.csv", &obs, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(points_from(obs, loads, &p, &err), LM_OK);
+    assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+    return cal;
+}
+
+/* Range of the prices of launches of a part, of those that its rows have. */
+static void launch_prices(const calibration *cal, phase part, double *least, double *most)
+{
+    const fitted *f = &cal->fitted[form_find(DEFAULT_MODEL, part)];
+
+    *least = HUGE_VAL;
+    *most  = 0;
+    assert_true(f->present);
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (term_family_of(t) == FAMILY_LAUNCHES && f->term[t].low <= f->term[t].high) {
+            *least = fmin(*least, f->term[t].value);
+            *most  = fmax(*most, f->term[t].value);
+        }
+}
+
+static void inference_without_launches_takes_those_of_training(void **state)
+{
+    double       training, least, most, dearest;
+    calibration *cal;
+
+    (void)state;
+    cal = fit_layers(0, 0); /* nothing tells what a launch takes */
+    launch_prices(cal, PHASE_INFERENCE, &least, &most);
+    assert_true(least == 0 && most == 0);
+    calibration_free(cal);
+    cal = fit_layers(1e-2, 0);
+    launch_prices(cal, PHASE_FORWARD, &training, &dearest);
+    assert_true(training > 5e-3 && dearest < 2e-2);
+    launch_prices(cal, PHASE_INFERENCE, &least, &most);
+    assert_close(least / training, 1, 1e-9);
+    assert_close(most / training, 1, 1e-9);
+    calibration_free(cal);
+    cal = fit_layers(1e-2, 1e-3); /* inference tells its own, which are cheaper */
+    launch_prices(cal, PHASE_FORWARD, &training, &dearest);
+    launch_prices(cal, PHASE_INFERENCE, &least, &most);
+    assert_true(least > 0 && most < training / 5);
+    calibration_free(cal);
+}
+
 /*
  * One coefficient, T = c L, so that leaving out is by hand: chains of 1, 2 and 4 ReLUs
  * took 1.0, 2.2 and 3.6. All: c = (1*1 + 2*2.2 + 4*3.6) / (1 + 4 + 16) = 19.8 / 21. Without the
@@ -301,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_are_found_by_model_and_part),
         cmocka_unit_test(every_form_recovers_the_coefficients_behind_the_times),
+        cmocka_unit_test(inference_without_launches_takes_those_of_training),
         cmocka_unit_test(errors_on_networks_left_out_match_hand_computation),
         cmocka_unit_test(bare_collectives_stay_in_every_fit),
         cmocka_unit_test(one_network_alone_has_nothing_to_be_left_out_against),

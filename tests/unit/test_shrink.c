@@ -89,7 +89,7 @@ static void coefficients_stay_within_what_a_datasheet_allows(void **state)
                  free          = term_parse("conv3x3.flops.forward");
     const size_t bytes         = term_parse("gemm.bytes.forward"),
                  weights       = term_parse("gemm.weights.forward");
-    const term_bounds wide = { 1e-11, 2e-10 }, narrow = { 2e-11, 1e-10 };
+    const term_bounds wide = { 1e-11, 2e-10, 0 }, narrow = { 2e-11, 1e-10, 0 };
     made              r;
     shrink_rows       rows;
     shrink_fit        f;
