@@ -14,6 +14,7 @@ typedef struct workload {
     double      bytes;   /**< in all-reduces, per step and rank */
     double      samples; /**< the batch, if only counts are known of the network; else 0 */
     uint32_t    unknown; /**< bit 1 << feature for each unknown count */
+    bool        tokens;  /**< samples are rows of tokens; false: they are not, or it is unknown */
     term_vector forward, backward, update; /**< terms of the kernels of each pass; empty: unknown */
 } workload;
 

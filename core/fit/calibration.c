@@ -301,20 +301,21 @@ bool calibration_measured_on(calibration *cal, const char *device)
     return calibration_note(cal, "device", device);
 }
 
-static size_t term_contributions(const form *f, const fitted *found, const workload *load,
-                                 contribution *out)
+static size_t term_contributions(const calibration *cal, const form *f, const fitted *found,
+                                 const workload *load, contribution *out)
 {
     term_item         room[N_TERMS];
     const term_vector terms = form_terms(f, load, &found->knots, room);
 
     for (size_t k = 0; k < terms.n; k++) {
-        const term_item *t = &terms.item[k];
-
+        const term_item   *t = &terms.item[k];
         const coefficient *c = &found->term[t->term];
+        double             price;
 
         if (isnan(c->value)) /* files of versions before had one price of all updates */
             c = &found->term[term_update_not_held(t->term)];
-        out[k] = (contribution){ t->term, c, t->value, c->value * t->value };
+        price  = laid_factors_price(&cal->by_steps, load->tokens, f->part, t->term, c->value);
+        out[k] = (contribution){ t->term, c, price, t->value, price * t->value };
     }
     return terms.n;
 }
@@ -326,11 +327,11 @@ size_t calibration_contributions(const calibration *cal, size_t form_at, const w
     const fitted *here = &cal->fitted[form_at];
 
     if (!f->n_features)
-        return term_contributions(f, here, load, out);
+        return term_contributions(cal, f, here, load, out);
     for (size_t k = 0; k < f->n_features; k++) {
         const coefficient *c = &here->coefficient[k];
 
-        out[k] = (contribution){ f->feature[k], c, feature_value(f->feature[k], load),
+        out[k] = (contribution){ f->feature[k], c, c->value, feature_value(f->feature[k], load),
                                  feature_seconds(f->feature[k], c->value, load) };
     }
     return f->n_features;

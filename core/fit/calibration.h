@@ -12,6 +12,7 @@
 #include "fabric/sharing.h"
 #include "fit/forms.h"
 #include "fit/interval.h"
+#include "fit/laid_factors.h"
 #include "fit/measured.h"
 #include "fit/spread.h"
 #include "learn/kept.h"
@@ -140,6 +141,7 @@ typedef struct calibration {
     overlap_constants overlapping;
     sharing           shared;
     laid_steps        laid;
+    laid_factors      by_steps;    /**< on the prices of kernels, by steps under layouts */
     repeat_spread     latency;     /**< spread of repetitions, for inference */
     host_time         host;        /**< time of an eager framework's host */
     bool              transferred; /**< derived from other machines, see transfer.h */
@@ -229,8 +231,9 @@ void calibration_lend(calibration *cal);
 typedef struct contribution {
     uint32_t           regressor; /**< a term; for a form in features, a feature */
     const coefficient *c;
+    double             price;   /**< s per unit: coefficient and calibration.by_steps */
     double             count;   /**< NAN: unknown for this network */
-    double             seconds; /**< coefficient * count; NAN: one of them is unknown */
+    double             seconds; /**< price * count; NAN: one of them is unknown */
 } contribution;
 
 /** Largest number in one form. */

@@ -143,7 +143,8 @@ static void find_ready(const calibration *cal, size_t form_at, const gradient_sc
         gradient_schedule_by_features(s, batch, f->feature, price, f->n_features, ready);
     } else {
         for (size_t t = 0; t < N_TERMS; t++)
-            price[t] = here->term[t].value;
+            price[t] =
+                laid_factors_price(&cal->by_steps, s->tokens, f->part, t, here->term[t].value);
         gradient_schedule_by_terms(s, batch, price, ready);
     }
 }

@@ -47,9 +47,13 @@ static const section sections[] = {
       "non-negative\n; least squares; stragglers from the spread of steps",
       overlap_both, false },
     { "layouts",
-      "steps under layouts, which corrected the prices above, and [host]; measured / predicted of "
+      "steps under layouts, which corrected prices of kernels, and [host]; measured / predicted of "
       "steps left out",
       laid_both, false },
+    { "layouts.factors",
+      "by these steps: factors on the prices of kernels in [layermeter.*]; tokens = yes: for networks of "
+      "tokens alone",
+      laid_factors_both, false },
     { "sharing.*",
       "what a part takes with so many ranks of a host at work, for each second alone: medians",
       sharing_both, false },

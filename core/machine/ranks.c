@@ -313,6 +313,26 @@ void laid_both(record *r, calibration *cal, const char *star)
                                  cal->laid.groups ? cal->laid.high : NAN });
 }
 
+/* ---- [layouts.factors] ---- */
+
+static const key factor_keys[] = {
+    { KEY("tokens", KEY_FLAG, laid_factors, tokens), .needed = true },
+    { KEY("products", KEY_REAL, laid_factors, of[LAID_PRODUCTS]), .needed = true },
+    { KEY("attention", KEY_REAL, laid_factors, of[LAID_ATTENTION]), .needed = true },
+    { KEY("other_kernels", KEY_REAL, laid_factors, of[LAID_MOVES]), .needed = true },
+    { KEY("update", KEY_REAL, laid_factors, of[LAID_UPDATE]), .needed = true },
+    { KEY("start", KEY_REAL, laid_factors, start), .unit = "s/launch" },
+};
+
+void laid_factors_both(record *r, calibration *cal, const char *star)
+{
+    if (r->out && !cal->by_steps.known)
+        return;
+    record_begin(r, star);
+    RECORD_KEYS(r, factor_keys, &cal->by_steps);
+    cal->by_steps.known = true;
+}
+
 /* ---- [sharing.DEVICES] ---- */
 
 static const key sharing_keys[] = {

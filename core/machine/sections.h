@@ -43,6 +43,7 @@ void collectives_both(record *r, calibration *cal, const char *star);
 void curves_both(record *r, calibration *cal, const char *star);
 void overlap_both(record *r, calibration *cal, const char *star);
 void laid_both(record *r, calibration *cal, const char *star);
+void laid_factors_both(record *r, calibration *cal, const char *star);
 void sharing_both(record *r, calibration *cal, const char *star);
 void latency_both(record *r, calibration *cal, const char *star);
 /* host.c */

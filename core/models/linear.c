@@ -174,7 +174,7 @@ double linear_coefficient(const predictor *who, phase which, const contribution 
 {
     const double halves = who->weights && which == PHASE_INFERENCE ? of_halves(c->regressor) : 1;
 
-    return c->c->value * halves * of_products(who, which);
+    return c->price * halves * of_products(who, which);
 }
 
 size_t linear_contributions(const predictor *who, phase which, size_t form_at, const workload *load,

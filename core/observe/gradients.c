@@ -126,6 +126,7 @@ lm_status gradient_schedule_of(bound_network *const bound[2], const term_setting
         return status;
     }
     s->n_layers = bound[0]->n_layers;
+    s->tokens   = metrics_tokens(bound[0]) > 0;
     s->batch    = bound[1] ? 0 : bound[0]->options.batch;
     *out        = s;
     return LM_OK;

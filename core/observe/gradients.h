@@ -42,8 +42,9 @@ typedef struct gradient_schedule {
     size_t              n_layers;
     /** counts of each layer at batches 1 and 2; with one batch only, `second` is NULL */
     net_metrics *first, *second;
-    int64_t      batch; /**< the only batch; 0: any batch */
-    bool         even;  /**< made by gradient_schedule_even(), without layers */
+    int64_t      batch;  /**< the only batch; 0: any batch */
+    bool         even;   /**< made by gradient_schedule_even(), without layers */
+    bool         tokens; /**< of a network of tokens */
 } gradient_schedule;
 
 /**

@@ -199,6 +199,7 @@ static lm_status keep_terms(workloads *loads, const observation *row, bool evalu
     const workload     *load = &room->load;
     lm_status status         = workloads_full(loads, &of, row->batch, s, update_by(row), room, err);
 
+    to->tokens = load->tokens;
     if (status || (status = keep_pass(a, &load->forward, &to->forward, err)) ||
         (status = keep_pass(a, &load->backward, &to->backward, err)))
         return status;

@@ -124,6 +124,7 @@ lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_netw
         status = terms_of_network(bound, &term_settings_default, OPTIMIZER_MOMENTUM, terms, err);
     memcpy(e->in_use, bound->input, sizeof e->in_use);
     e->counted = true;
+    e->tokens  = metrics_tokens(bound) > 0;
     if (first && !*first)
         *first = bound;
     else

@@ -18,6 +18,7 @@ struct entry {
     net_counts         first, second;                             /* at batches 1 and 2 */
     bool               counted;                                   /* at batch 1 at least */
     bool               even;     /* the counts grow by equal steps */
+    bool               tokens;   /* its samples are rows of tokens */
     struct entry      *next;     /* of its network, while several are counted */
     struct terms_at   *terms;    /* NULL: not asked for */
     gradient_schedule *schedule; /* the same */

@@ -180,7 +180,8 @@ lm_status workloads_full(workloads *w, const workload_name *of, int64_t batch,
         (status = entry_find(w, of, &e, err)) ||
         (status = terms_at_batch(w, e, batch, settings, o, out, err)))
         return status;
-    out->load.bytes = (double)out->load.counts.param_bytes;
+    out->load.tokens = e->tokens;
+    out->load.bytes  = (double)out->load.counts.param_bytes;
     if (of->on == AUTOCAST_CPU && terms_hold(&out->load.counts, o))
         for (size_t i = 0; i < out->load.update.n; i++)
             out->room[2][i].term = (uint32_t)term_update_held(out->room[2][i].term);

@@ -99,6 +99,27 @@ static lm_status open_rows(laid_fitting *f)
     return status;
 }
 
+static lm_status count_row(const laid_fitting *f, const laid_row *r, full_workload *out)
+{
+    const workload_name of = predictor_workload(&r->who, PROGRAM_TRAINING);
+
+    return workloads_full(f->loads, &of, r->setup.batch, &f->cal->settings, r->setup.optimizer, out,
+                          f->err);
+}
+
+/* Are all networks of the steps networks of tokens? */
+static lm_status of_tokens(const laid_fitting *f, bool *out)
+{
+    full_workload counted;
+    lm_status     status = LM_OK;
+
+    *out = true;
+    for (size_t i = 0; i < f->n && *out && !status; i++)
+        if (!(status = count_row(f, &f->row[i], &counted)))
+            *out = counted.load.tokens;
+    return status;
+}
+
 static lm_status predict_row(laid_fitting *f, size_t i, double *out)
 {
     prediction      p;
@@ -160,11 +181,9 @@ static lm_status pick_kernels(laid_fitting *f)
 /* Refuses a step that takes more FLOP/s than any device can do. */
 static lm_status check_rate(const laid_fitting *f, const laid_row *r)
 {
-    const workload_name of = predictor_workload(&r->who, PROGRAM_TRAINING);
-    full_workload       counted;
-    lm_status           status = workloads_full(f->loads, &of, r->setup.batch, &f->cal->settings,
-                                                r->setup.optimizer, &counted, f->err);
-    double              rate;
+    full_workload counted;
+    lm_status     status = count_row(f, r, &counted);
+    double        rate;
 
     if (status)
         return status;
@@ -506,6 +525,7 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
     laid_fitting f = {
         .obs = obs, .loads = loads, .link = link, .cal = cal, .host = cal->host, .err = err
     };
+    bool      tokens;
     lm_status status;
 
     *out = (laid_fit){ .mape = NAN };
@@ -513,19 +533,12 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
         collective_take_link(cal->collectives, link, laid_rows_count(obs));
         f.link = &none_told;
     }
-    if (!(status = laid_rows_alone(obs, err)) &&
-        !(status = laid_prices_keep(cal, laid_rows_count(obs), kernels, &f.prices, err)) &&
-        !(status = open_rows(&f)))
+    if (!(status = laid_rows_alone(obs, err)) && !(status = open_rows(&f)) &&
+        !(status = of_tokens(&f, &tokens)) &&
+        !(status = laid_prices_keep(cal, laid_rows_count(obs), kernels, tokens, &f.prices, err)))
         status = run(&f, out);
-    if (status && f.prices.cal) {
-        double none[N_LAID_FACTORS];
-
-        for (int k = 0; k < N_LAID_FACTORS; k++)
-            none[k] = 1;
-        none[LAID_STARTS] = 0;
-        none[LAID_HOST]   = 0;
-        laid_prices_put(&f.prices, none);
-    }
+    if (status && f.prices.cal)
+        laid_prices_restore(&f.prices);
     if (status || kernels)
         cal->host = f.host;
     for (size_t i = 0; i < f.n_all; i++)
@@ -544,7 +557,7 @@ static bool note_kernels(const laid_fit *f, calibration *to)
     char text[300];
 
     snprintf(text, sizeof text, "%zu steps under layouts:", f->rows);
-    for (laid_factor k = 0; k < LAID_WITHIN_STEPS; k++)
+    for (int k = 0; k < N_LAID_KERNELS; k++)
         text_add(text, sizeof text, "%s %s x%.3g", k ? "," : "", laid_factor_name(k), f->factor[k]);
     return calibration_note(to, "kernels_by", text);
 }
@@ -552,7 +565,7 @@ static bool note_kernels(const laid_fit *f, calibration *to)
 lm_status laid_fit_keep(const laid_fit *f, const observations *obs, calibration *from,
                         calibration *to, lm_error *err)
 {
-    laid_prices_move(from, to);
+    to->by_steps = from->by_steps;
     laid_steps_free(&to->laid);
     to->laid   = from->laid;
     from->laid = (laid_steps){ .rows = 0 };

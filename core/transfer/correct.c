@@ -59,13 +59,16 @@ bool correct_split(const calibration *cal, size_t form_at, const point *pt,
                    double by_factor[N_CORRECT])
 {
     term_item         room[N_TERMS];
-    const term_vector terms = form_terms(&forms[form_at], point_load(pt, forms[form_at].part),
-                                         &cal->fitted[form_at].knots, room);
+    const phase       part  = forms[form_at].part;
+    const workload   *load  = point_load(pt, part);
+    const term_vector terms = form_terms(&forms[form_at], load, &cal->fitted[form_at].knots, room);
     double            sum   = 0;
 
     for (size_t k = 0; k < terms.n; k++) {
         const size_t term    = terms.item[k].term;
-        const double seconds = cal->fitted[form_at].term[term].value * terms.item[k].value;
+        const double price   = laid_factors_price(&cal->by_steps, load->tokens, part, term,
+                                                  cal->fitted[form_at].term[term].value),
+                     seconds = price * terms.item[k].value;
 
         by_factor[transfer_resource(term)] += seconds;
         sum += seconds;
@@ -253,6 +256,7 @@ void correct_apply(calibration *cal, const correct_factors *f)
             cal->fitted[i].term[t].value *= f->of[transfer_resource(t)];
             cal->fitted[i].term[t].standard_error *= f->of[transfer_resource(t)];
         }
+    cal->by_steps.start *= f->of[RESOURCE_HOST];
     for (size_t k = 0; cal->layers && k < N_LAYER_CLASSES; k++)
         for (size_t j = 0; j < cal->layers->of[k].columns.n; j++) {
             column *c = &cal->layers->of[k].columns.column[j];

@@ -44,12 +44,19 @@ static coefficient mean_of(const mean *m)
                           .known          = 0 };
 }
 
+/* No product is faster than the device's peak. */
+static term_bounds bounds_of(const transfer_source *from, const device *to)
+{
+    const roofline best = roofline_of(to->figure, calibration_rate_dtype(from[0].cal), false);
+
+    return (term_bounds){ roofline_flop(&best), INFINITY, 0 };
+}
+
 /* Terms of counts are not transferred, because machines have different knots. */
 static void pool_terms(const transfer_source *from, size_t n, const device *to, size_t form_at,
                        fitted *out)
 {
-    const roofline    best   = roofline_of(to->figure, calibration_rate_dtype(from[0].cal), false);
-    const term_bounds bounds = { roofline_flop(&best), INFINITY, 0 };
+    const term_bounds bounds = bounds_of(from, to);
 
     for (size_t t = 0; t < N_TERMS; t++) {
         mean m = { 0, 0, NAN, NAN };
@@ -208,6 +215,46 @@ static void join_laid(const transfer_source *from, size_t n, calibration *out)
     }
 }
 
+/* Raises a factor until no product is faster than the device's peak. */
+static void keep_below_peak(const calibration *cal, const term_bounds *bounds, laid_factors *f)
+{
+
+    for (size_t i = 0; i < n_forms; i++)
+        for (size_t t = 0; cal->fitted[i].term && t < N_TERMS; t++) {
+            const double      price = cal->fitted[i].term[t].value;
+            const laid_kernel k     = laid_kernel_of(forms[i].part, t);
+
+            if (k < N_LAID_KERNELS && price > 0)
+                f->of[k] = fmax(f->of[k], term_bounds_keep(bounds, t, f->of[k] * price) / price);
+        }
+}
+
+#define LEAST_FACTOR 1e-6 /* in a mean of logarithms */
+
+/* Factors on the prices of kernels: means of logarithms over the machines, 1 for one without. */
+static void pool_by_steps(const transfer_source *from, size_t n, const device *to, calibration *out)
+{
+    const term_bounds bounds = bounds_of(from, to);
+    laid_factors     *f      = &out->by_steps;
+
+    *f = (laid_factors){ .tokens = true };
+    for (size_t i = 0; i < n; i++) {
+        const laid_factors *own = &from[i].cal->by_steps;
+
+        if (!own->known)
+            continue;
+        f->known = true;
+        f->tokens &= own->tokens;
+        f->start += from[i].weight * from[i].scale.of[RESOURCE_HOST] * own->start;
+        for (int k = 0; k < N_LAID_KERNELS; k++)
+            f->of[k] += from[i].weight * log(fmax(own->of[k], LEAST_FACTOR));
+    }
+    for (int k = 0; k < N_LAID_KERNELS; k++)
+        f->of[k] = exp(f->of[k]);
+    if (f->known)
+        keep_below_peak(out, &bounds, f);
+}
+
 /* Widens an interval about its middle, in logarithms. A range that begins at 0 has no middle. */
 static void widen_about_middle(double *low, double *high, double doubt)
 {
@@ -268,6 +315,7 @@ lm_status transfer_mean(const transfer_source *from, size_t n, const device *to,
             cal->intervals[m].of[s] = interval_unknown;
     join_intervals(from, n, cal);
     join_laid(from, n, cal);
+    pool_by_steps(from, n, to, cal);
     pool_host(from, n, cal);
     *out = cal;
     return LM_OK;

@@ -123,6 +123,9 @@ lm_status refit_take(calibration *cal, const points *p, const refit_choice *chos
                 cal->fitted[f].term[t] = own->fitted[f].term[t];
         text_add(text, sizeof text, "%s%s", *text ? " " : "", phase_name(forms[f].part));
     }
+    for (size_t i = 0; *text && i < p->n_points; i++)
+        if (p->point[i].load.tokens)
+            cal->by_steps = laid_factors_none;
     calibration_free(own);
     return status || !*text || calibration_note(cal, "fitted_anew", text) ? status : no_memory(err);
 }

@@ -27,7 +27,10 @@ typedef struct refit_choice {
 lm_status refit_choose(const points *p, const correct_row *row, size_t n, double *seconds,
                        refit_choice *out, lm_error *err);
 
-/** Replaces the coefficients that the rows tell, and notes the phases as `fitted_anew`. */
+/**
+ * Replaces the coefficients that the rows tell, and notes the phases as `fitted_anew`. If networks of
+ * tokens are among the rows, factors by steps under layouts end: the rows tell these prices.
+ */
 lm_status refit_take(calibration *cal, const points *p, const refit_choice *chosen, lm_error *err);
 
 #endif

@@ -99,11 +99,12 @@ static calibration *machine(void)
 /* Points of one network each with 1e9 FLOP, measured at 2 ms. */
 static void rows_are_times_that_the_model_tells(void **state)
 {
-    const term_item   item = { (uint32_t)term_parse("conv1x1.flops.forward"), 1e9 };
-    const observation what = observation_blank;
-    point             pt   = { .row = &what, .evaluated.forward = { &item, 1 }, .group = 4 };
-    const points      p    = { .point = &pt, .n_points = 1 };
-    calibration      *cal  = machine();
+    const term_item   item    = { (uint32_t)term_parse("conv1x1.flops.forward"), 1e9 };
+    const term_item   product = { (uint32_t)term_parse("gemm.flops.forward"), 1e9 };
+    const observation what    = observation_blank;
+    point             pt      = { .row = &what, .evaluated.forward = { &item, 1 }, .group = 4 };
+    const points      p       = { .point = &pt, .n_points = 1 };
+    calibration      *cal     = machine();
     correct_row      *r;
     size_t            n;
     lm_error          err;
@@ -121,6 +122,13 @@ static void rows_are_times_that_the_model_tells(void **state)
     assert_close(r[0].seconds, 2e-3, 0);
     assert_int_equal(r[0].group, 4);
     assert_int_equal(r[0].of, PHASE_INFERENCE);
+    free(r);
+    /* the product of a network of tokens costs half of what other networks pay */
+    cal->by_steps = (laid_factors){ true, true, { 0.5, 1, 1, 1 }, 0 };
+    cal->fitted[form_find("layermeter", PHASE_INFERENCE)].term[product.term].value = 1e-12;
+    pt.evaluated = (workload){ .forward = { &product, 1 }, .tokens = true };
+    assert_int_equal(correct_rows(cal, &p, &r, &n, NULL), LM_OK);
+    assert_close(r[0].part[RESOURCE_FLOPS] * 1e3, 0.5, 1e-12);
     free(r);
     calibration_free(cal);
 }
@@ -141,10 +149,13 @@ static void a_calibration_is_corrected_and_judged(void **state)
     (void)state;
     for (size_t k = 0; k < ROWS; k++)
         r[k] = row(1e-3, 0, 2e-3, k);
+    cal->by_steps = (laid_factors){ true, true, { 0.5, 1, 1, 1 }, 1e-6 };
     assert_int_equal(correct_calibration(cal, NULL, r, ROWS, &own, &f, &e, NULL), LM_OK);
     assert_close(cal->fitted[at].term[term_parse("conv1x1.flops.forward")].value * 1e12, 5.1 / 2.6,
                  1e-9);
     assert_close(cal->fitted[at].term[term_parse("conv.bytes.forward")].value * 1e12, 3, 1e-9);
+    assert_close(cal->by_steps.of[LAID_PRODUCTS], 0.5, 0); /* of the corrected price */
+    assert_close(cal->by_steps.start * 1e6, f.of[RESOURCE_HOST], 1e-9);
     assert_int_equal(e.groups, ROWS);
     assert_close(e.mape_before, 0.5, 1e-12);
     assert_close(e.mape, 1 - nine / 2, 1e-9);

@@ -227,6 +227,58 @@ static void the_host_is_that_of_the_nearest_machine(void **state)
     calibration_free(far);
 }
 
+/* Means of logarithms by weight, 1/2 each here; a machine without factors has 1. A start scales as the
+ * host does, here not at all. For networks of tokens alone, if all are. */
+static void factors_by_steps_are_means_of_logarithms(void **state)
+{
+    const device    a   = board("a", 10, NAN, 500, 50, NAN);
+    calibration    *one = machine(LM_F32), *two = machine(LM_F32), *out;
+    transfer_source s[] = { { .cal = one, .device = &a }, { .cal = two, .device = &a } };
+
+    (void)state;
+    set(one, "gemm.bytes.forward", 4e-12);
+    set(two, "gemm.bytes.forward", 4e-12);
+    assert_int_equal(transfer_prepare(s, 2, &a, &by_peaks, NULL), LM_OK);
+    assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
+    assert_false(out->by_steps.known);
+    calibration_free(out);
+    one->by_steps = (laid_factors){ true, true, { 0.25, 1, 4, 1 }, 2e-6 };
+    assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
+    assert_true(out->by_steps.known && out->by_steps.tokens);
+    assert_close(out->by_steps.of[LAID_PRODUCTS], 0.5, 1e-12);
+    assert_close(out->by_steps.of[LAID_ATTENTION], 1, 1e-12);
+    assert_close(out->by_steps.of[LAID_MOVES], 2, 1e-12);
+    assert_close(out->by_steps.start * 1e6, 1, 1e-12);
+    calibration_free(out);
+    two->by_steps = (laid_factors){ true, false, { 1, 1, 1, 9 }, 0 };
+    assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
+    assert_true(out->by_steps.known && !out->by_steps.tokens);
+    assert_close(out->by_steps.of[LAID_UPDATE], 3, 1e-12);
+    calibration_free(out);
+    calibration_free(one);
+    calibration_free(two);
+}
+
+/* 1.25e-13 s/FLOP is 8 of 10 TFLOP/s: at most 1.25 times as fast. Other prices have no such bound. */
+static void factors_by_steps_keep_products_below_the_peak(void **state)
+{
+    const device    a   = board("a", 10, NAN, 500, 50, NAN);
+    calibration    *cal = machine(LM_F32), *out;
+    transfer_source s   = { .cal = cal, .device = &a };
+
+    (void)state;
+    set(cal, "gemm.flops.forward", 1.25e-13);
+    set(cal, "map.bytes.forward", 1e-15);
+    cal->by_steps = (laid_factors){ true, true, { 0.5, 0.5, 0.5, 1 }, 0 };
+    assert_int_equal(transfer_prepare(&s, 1, &a, &by_peaks, NULL), LM_OK);
+    assert_int_equal(transfer_pool(&s, 1, &a, &by_peaks, &out, NULL), LM_OK);
+    assert_close(out->by_steps.of[LAID_PRODUCTS], 0.8, 1e-12);
+    assert_close(out->by_steps.of[LAID_ATTENTION], 0.5, 1e-12);
+    assert_close(out->by_steps.of[LAID_MOVES], 0.5, 1e-12);
+    calibration_free(out);
+    calibration_free(cal);
+}
+
 /* a is as b is; c has e times as much of three figures, half of that apart in each: d^2 = 3/4, its
  * weight e^(-3/2) of a's. */
 static void near_machines_count_more(void **state)
@@ -412,6 +464,8 @@ int main(void)
         cmocka_unit_test(products_scale_by_the_peak_of_their_type),
         cmocka_unit_test(products_in_tf32_scale_by_its_peak),
         cmocka_unit_test(the_host_is_that_of_the_nearest_machine),
+        cmocka_unit_test(factors_by_steps_are_means_of_logarithms),
+        cmocka_unit_test(factors_by_steps_keep_products_below_the_peak),
         cmocka_unit_test(near_machines_count_more),
         cmocka_unit_test(a_figure_that_is_not_known_is_named),
         cmocka_unit_test(machines_must_belong_together),
