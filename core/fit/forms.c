@@ -199,3 +199,26 @@ term_vector form_terms(const form *f, const workload *load, const count_knots *k
     }
     return terms_pack(sum, room);
 }
+
+resource form_resource(size_t term)
+{
+    switch (term_family_of(term)) {
+    case FAMILY_DENSE:
+    case FAMILY_GROUPED:
+    case FAMILY_DEPTHWISE:
+    case FAMILY_POOL:
+    case FAMILY_ELEMENTS: return RESOURCE_FLOPS;
+    case FAMILY_PLANES: return RESOURCE_DEPTH;
+    case FAMILY_LAUNCHES: return RESOURCE_HOST;
+    case FAMILY_TRAFFIC:
+    case FAMILY_WEIGHTS:
+    case FAMILY_REORDERED:
+    case FAMILY_COLUMNS:
+    case FAMILY_COUNTED_FLOPS:
+    case FAMILY_COUNTED_OUTPUTS:
+    case FAMILY_COUNTED_WEIGHTS:
+    case FAMILY_COUNTED_STEPS:
+    case N_TERM_FAMILIES: break;
+    }
+    return RESOURCE_BANDWIDTH;
+}

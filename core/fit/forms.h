@@ -6,6 +6,7 @@
 
 #include "counts/counted.h"
 #include "network/phase.h"
+#include "solve/resource.h"
 
 #define FORM_MAX_FEATURES 8
 
@@ -95,5 +96,7 @@ bool form_carried(size_t form_at);
 size_t form_find(const char *model, phase p);
 /** form_find() with the name of the part. */
 size_t form_find_named(const char *model, const char *part_text);
+/** The resource of a device that bounds the price of a term. */
+resource form_resource(size_t term);
 
 #endif

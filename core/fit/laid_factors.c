@@ -1,7 +1,7 @@
 /* Factors on the prices of kernels, from a fit to whole steps under layouts. */
 #include "fit/laid_factors.h"
 
-const laid_factors laid_factors_none = { .of = { 1, 1, 1, 1 } };
+const laid_factors laid_factors_none = { .of = { 1, 1, 1, 1 }, .others = { 1, 1, 1, 1 } };
 
 laid_kernel laid_kernel_of(phase part, size_t term)
 {
@@ -30,8 +30,10 @@ double laid_factors_price(const laid_factors *f, bool tokens, phase part, size_t
 {
     laid_kernel k;
 
-    if (!f->known || (f->tokens && !tokens))
+    if (!f->known)
         return price;
+    if (f->tokens && !tokens)
+        return price * f->others[form_resource(term)];
     if ((k = laid_kernel_of(part, term)) < N_LAID_KERNELS)
         price *= f->of[k];
     if (term_family_of(term) == FAMILY_LAUNCHES && !term_of_update(term) && part != PHASE_INFERENCE)

@@ -27,6 +27,11 @@ typedef struct laid_factors {
     bool   tokens; /**< for networks of tokens alone */
     double of[N_LAID_KERNELS];
     double start; /**< s, added to the price of a launch in training */
+    /**
+     * if for networks of tokens alone: factors for all others, from a later correction by their own
+     * times (transfer/correct.h)
+     */
+    double others[N_RESOURCES];
 } laid_factors;
 
 /**

@@ -52,7 +52,7 @@ static const section sections[] = {
       laid_both, false },
     { "layouts.factors",
       "by these steps: factors on the prices of kernels in [layermeter.*]; tokens = yes: for networks of "
-      "tokens alone",
+      "tokens alone\n; others: for all other networks, of host, flops, bandwidth and depth, from their own times",
       laid_factors_both, false },
     { "sharing.*",
       "what a part takes with so many ranks of a host at work, for each second alone: medians",

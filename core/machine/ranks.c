@@ -322,6 +322,7 @@ static const key factor_keys[] = {
     { KEY("other_kernels", KEY_REAL, laid_factors, of[LAID_MOVES]), .needed = true },
     { KEY("update", KEY_REAL, laid_factors, of[LAID_UPDATE]), .needed = true },
     { KEY("start", KEY_REAL, laid_factors, start), .unit = "s/launch" },
+    { KEY("others", KEY_REAL, laid_factors, others), .n = N_RESOURCES },
 };
 
 void laid_factors_both(record *r, calibration *cal, const char *star)
@@ -329,6 +330,8 @@ void laid_factors_both(record *r, calibration *cal, const char *star)
     if (r->out && !cal->by_steps.known)
         return;
     record_begin(r, star);
+    if (!r->out)
+        cal->by_steps = laid_factors_none;
     RECORD_KEYS(r, factor_keys, &cal->by_steps);
     cal->by_steps.known = true;
 }

@@ -70,7 +70,7 @@ bool correct_split(const calibration *cal, size_t form_at, const point *pt,
                                                   cal->fitted[form_at].term[term].value),
                      seconds = price * terms.item[k].value;
 
-        by_factor[transfer_resource(term)] += seconds;
+        by_factor[form_resource(term)] += seconds;
         sum += seconds;
     }
     return sum > 0;
@@ -247,16 +247,24 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
 }
 
 /* Corrects coefficients. Coefficients of networks between nodes belong to no resource. */
-void correct_apply(calibration *cal, const correct_factors *f)
+static void correct_prices(calibration *cal, const correct_factors *f)
 {
     phase of;
 
     for (size_t i = 0; i < n_forms; i++)
         for (size_t t = 0; cal->fitted[i].present && told(i, &of) && t < N_TERMS; t++) {
-            cal->fitted[i].term[t].value *= f->of[transfer_resource(t)];
-            cal->fitted[i].term[t].standard_error *= f->of[transfer_resource(t)];
+            cal->fitted[i].term[t].value *= f->of[form_resource(t)];
+            cal->fitted[i].term[t].standard_error *= f->of[form_resource(t)];
         }
     cal->by_steps.start *= f->of[RESOURCE_HOST];
+}
+
+void correct_apply(calibration *cal, const correct_factors *f, bool apart)
+{
+    for (int r = 0; r < N_RESOURCES && apart; r++)
+        cal->by_steps.others[r] *= f->of[r];
+    if (!apart)
+        correct_prices(cal, f);
     for (size_t k = 0; cal->layers && k < N_LAYER_CLASSES; k++)
         for (size_t j = 0; j < cal->layers->of[k].columns.n; j++) {
             column *c = &cal->layers->of[k].columns.column[j];
@@ -265,25 +273,35 @@ void correct_apply(calibration *cal, const correct_factors *f)
         }
 }
 
+/* Have networks of tokens prices of their own, and are there none among the rows? */
+static bool kept_apart(const calibration *cal, const points *p)
+{
+    for (size_t i = 0; p && i < p->n_points; i++)
+        if (p->point[i].load.tokens)
+            return false;
+    return p && cal->by_steps.known && cal->by_steps.tokens;
+}
+
 lm_status correct_calibration(calibration *cal, const points *p, correct_row *row, size_t n,
                               const intervals *own, correct_factors *f, correct_errors *errors,
                               lm_error *err)
 {
     double      *seconds = malloc((n + 1) * sizeof *seconds);
+    const bool   apart   = kept_apart(cal, p);
     refit_choice anew    = { .n = 0 };
     lm_status    status  = seconds ? correct_fit(row, n, NULL, f, err) : no_memory(err);
 
     *errors = (correct_errors){ NAN, NAN, correct_groups(row, n) };
     if (!status && errors->groups > 1)
         status = correct_left_out(row, n, seconds, err);
-    if (!status && errors->groups > 1 && p)
+    if (!status && errors->groups > 1 && p && !apart)
         status = refit_choose(p, row, n, seconds, &anew, err);
     for (phase q = 0; q < N_TIMES && errors->groups > 1 && !status; q++)
         status = state_interval(row, n, seconds, q, &own->of[q], &cal->intervals[0].of[q], err);
     if (!status && errors->groups > 1)
         correct_judge(row, n, seconds, errors);
     if (!status)
-        correct_apply(cal, f);
+        correct_apply(cal, f, apart);
     if (!status)
         status = refit_take(cal, p, &anew, err);
     free(seconds);

@@ -62,8 +62,13 @@ lm_status correct_rows(const calibration *cal, const points *p, correct_row **ou
 /** Seconds of each row by a correction that did not see its group. Needs two groups or more. */
 lm_status correct_left_out(const correct_row *row, size_t n, double *seconds, lm_error *err);
 
-/** Multiplies the default model's coefficients, their standard errors and the prices of layers. */
-void correct_apply(calibration *cal, const correct_factors *f);
+/**
+ * Multiplies the default model's coefficients, their standard errors and the prices of layers.
+ *
+ * @param apart only for networks that take no tokens: steps under layouts tell the prices of networks
+ *              of tokens (calibration.by_steps), and the rows have none
+ */
+void correct_apply(calibration *cal, const correct_factors *f, bool apart);
 
 /** Errors in cross-validation over groups; NAN and 0 for fewer than two groups. */
 typedef struct correct_errors {
@@ -86,7 +91,8 @@ void correct_judge(const correct_row *row, size_t n, const double *seconds, corr
  * @param p   points that the rows are of; NULL: nothing is fitted to them
  * @param own intervals of the machines that were measured
  */
-lm_status correct_calibration(calibration *cal, const points *p, correct_row *row, size_t n, const intervals *own,
-                              correct_factors *f, correct_errors *errors, lm_error *err);
+lm_status correct_calibration(calibration *cal, const points *p, correct_row *row, size_t n,
+                              const intervals *own, correct_factors *f, correct_errors *errors,
+                              lm_error *err);
 
 #endif

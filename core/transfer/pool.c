@@ -14,7 +14,7 @@
 
 static double term_scale(const transfer_scale *s, size_t term)
 {
-    const resource r = transfer_resource(term);
+    const resource r = form_resource(term);
 
     return r == RESOURCE_FLOPS && term_family_of(term) != FAMILY_DENSE ? s->scalar : s->of[r];
 }
@@ -237,7 +237,8 @@ static void pool_by_steps(const transfer_source *from, size_t n, const device *t
     const term_bounds bounds = bounds_of(from, to);
     laid_factors     *f      = &out->by_steps;
 
-    *f = (laid_factors){ .tokens = true };
+    *f        = laid_factors_none;
+    f->tokens = true;
     for (size_t i = 0; i < n; i++) {
         const laid_factors *own = &from[i].cal->by_steps;
 
@@ -245,12 +246,12 @@ static void pool_by_steps(const transfer_source *from, size_t n, const device *t
             continue;
         f->known = true;
         f->tokens &= own->tokens;
-        f->start += from[i].weight * from[i].scale.of[RESOURCE_HOST] * own->start;
+        f->start += from[i].weight * own->start; /* the host's, which no datasheet scales */
         for (int k = 0; k < N_LAID_KERNELS; k++)
-            f->of[k] += from[i].weight * log(fmax(own->of[k], LEAST_FACTOR));
+            f->of[k] *= pow(fmax(own->of[k], LEAST_FACTOR), from[i].weight);
+        for (int r = 0; r < N_RESOURCES; r++)
+            f->others[r] *= pow(fmax(own->others[r], LEAST_FACTOR), from[i].weight);
     }
-    for (int k = 0; k < N_LAID_KERNELS; k++)
-        f->of[k] = exp(f->of[k]);
     if (f->known)
         keep_below_peak(out, &bounds, f);
 }

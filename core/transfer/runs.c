@@ -311,7 +311,7 @@ lm_status correct_by_runs(calibration *cal, const run_rows *r, run_correction *o
     if (!status && found.kept)
         status = state_intervals(r, seconds, &found.factors, &cal->intervals[0], err);
     if (!status && found.kept)
-        correct_apply(cal, &found.factors);
+        correct_apply(cal, &found.factors, false);
     if (!status)
         *out = found;
     free(row);

@@ -16,29 +16,6 @@
 
 const transfer_options transfer_default = { .power = 0.5, .near = 0.5, .doubt_most = HUGE_VAL };
 
-resource transfer_resource(size_t term)
-{
-    switch (term_family_of(term)) {
-    case FAMILY_DENSE:
-    case FAMILY_GROUPED:
-    case FAMILY_DEPTHWISE:
-    case FAMILY_POOL:
-    case FAMILY_ELEMENTS: return RESOURCE_FLOPS;
-    case FAMILY_PLANES: return RESOURCE_DEPTH;
-    case FAMILY_LAUNCHES: return RESOURCE_HOST;
-    case FAMILY_TRAFFIC:
-    case FAMILY_WEIGHTS:
-    case FAMILY_REORDERED:
-    case FAMILY_COLUMNS:
-    case FAMILY_COUNTED_FLOPS:
-    case FAMILY_COUNTED_OUTPUTS:
-    case FAMILY_COUNTED_WEIGHTS:
-    case FAMILY_COUNTED_STEPS:
-    case N_TERM_FAMILIES: break;
-    }
-    return RESOURCE_BANDWIDTH;
-}
-
 /* ---- scales ---- */
 
 static lm_status need(const device *d, double value, const char *key, const char *what,
@@ -157,9 +134,9 @@ static void want(const transfer_source *from, size_t n, bool launches, bool want
 
             for (size_t t = 0; form_carried(f) && of->present && of->term && t < N_TERMS; t++)
                 if (of->term[t].value > 0 && !term_counted(t)) {
-                    wanted[transfer_resource(t)] = true;
+                    wanted[form_resource(t)] = true;
                     *scalar |=
-                        transfer_resource(t) == RESOURCE_FLOPS && term_family_of(t) != FAMILY_DENSE;
+                        form_resource(t) == RESOURCE_FLOPS && term_family_of(t) != FAMILY_DENSE;
                 }
         }
     for (size_t i = 0; i < n; i++)

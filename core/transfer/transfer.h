@@ -60,9 +60,6 @@ typedef struct transfer_source {
  */
 double transfer_distance(const device *a, const device *b, lm_dtype dtype);
 
-/** Resource that bounds a term. */
-resource transfer_resource(size_t term);
-
 /**
  * Sets scales and weights. A resource needs no figure of the datasheets if no machine has a
  * coefficient above 0 for it.

@@ -124,7 +124,7 @@ static void rows_are_times_that_the_model_tells(void **state)
     assert_int_equal(r[0].of, PHASE_INFERENCE);
     free(r);
     /* the product of a network of tokens costs half of what other networks pay */
-    cal->by_steps = (laid_factors){ true, true, { 0.5, 1, 1, 1 }, 0 };
+    cal->by_steps = (laid_factors){ true, true, { 0.5, 1, 1, 1 }, 0, { 1, 1, 1, 1 } };
     cal->fitted[form_find("layermeter", PHASE_INFERENCE)].term[product.term].value = 1e-12;
     pt.evaluated = (workload){ .forward = { &product, 1 }, .tokens = true };
     assert_int_equal(correct_rows(cal, &p, &r, &n, NULL), LM_OK);
@@ -149,13 +149,12 @@ static void a_calibration_is_corrected_and_judged(void **state)
     (void)state;
     for (size_t k = 0; k < ROWS; k++)
         r[k] = row(1e-3, 0, 2e-3, k);
-    cal->by_steps = (laid_factors){ true, true, { 0.5, 1, 1, 1 }, 1e-6 };
+    cal->by_steps = (laid_factors){ true, true, { 0.5, 1, 1, 1 }, 1e-6, { 1, 1, 1, 1 } };
     assert_int_equal(correct_calibration(cal, NULL, r, ROWS, &own, &f, &e, NULL), LM_OK);
     assert_close(cal->fitted[at].term[term_parse("conv1x1.flops.forward")].value * 1e12, 5.1 / 2.6,
                  1e-9);
     assert_close(cal->fitted[at].term[term_parse("conv.bytes.forward")].value * 1e12, 3, 1e-9);
     assert_close(cal->by_steps.of[LAID_PRODUCTS], 0.5, 0); /* of the corrected price */
-    assert_close(cal->by_steps.start * 1e6, f.of[RESOURCE_HOST], 1e-9);
     assert_int_equal(e.groups, ROWS);
     assert_close(e.mape_before, 0.5, 1e-12);
     assert_close(e.mape, 1 - nine / 2, 1e-9);
@@ -165,6 +164,49 @@ static void a_calibration_is_corrected_and_judged(void **state)
     assert_close(log(i->high), log(2 / nine) * 10 / 11 + far, 1e-3);
     assert_close(i->range[SCOPE_BATCH].low, 8, 0);
     assert_false(interval_known(&cal->intervals[0].of[PHASE_STEP]));
+    calibration_free(cal);
+}
+
+/* Rows of other networks, where networks of tokens have prices of their own: half of the FLOP/s, but
+ * for those alone. Nothing is left out of one row. With a network of tokens among them, all change. */
+static void networks_of_tokens_keep_their_prices(void **state)
+{
+    const intervals own  = { .of[PHASE_INFERENCE] = interval_unknown };
+    const size_t    at   = form_find("layermeter", PHASE_INFERENCE);
+    const size_t    term = term_parse("conv1x1.flops.forward");
+
+    (void)state;
+    for (int tokens = 0; tokens < 2; tokens++) {
+        point           pt  = { .load.tokens = tokens };
+        const points    p   = { .point = &pt, .n_points = 1 };
+        calibration    *cal = machine();
+        correct_row     r[] = { row(1e-3, 0, 2e-3, 0), row(1e-3, 0, 2e-3, 0) };
+        correct_factors f;
+        correct_errors  e;
+
+        cal->by_steps = (laid_factors){ true, true, { 1, 1, 1, 1 }, 0, { 1, 1.5, 1, 1 } };
+        assert_int_equal(correct_calibration(cal, &p, r, 2, &own, &f, &e, NULL), LM_OK);
+        assert_true(f.of[RESOURCE_FLOPS] > 1.5);
+        assert_close(cal->fitted[at].term[term].value * 1e12, tokens ? f.of[RESOURCE_FLOPS] : 1,
+                     1e-12);
+        assert_close(cal->by_steps.others[RESOURCE_FLOPS],
+                     tokens ? 1.5 : 1.5 * f.of[RESOURCE_FLOPS], 1e-12);
+        calibration_free(cal);
+    }
+}
+
+/* A start of a launch scales as launches do. */
+static void a_start_is_the_hosts(void **state)
+{
+    correct_factors f   = { .of = { [RESOURCE_HOST] = 3, 1, 1, 1, 1, 1, 1, 1 } };
+    calibration    *cal = machine();
+
+    (void)state;
+    cal->by_steps = (laid_factors){ true, true, { 1, 1, 1, 1 }, 2e-6, { 1, 1, 1, 1 } };
+    correct_apply(cal, &f, true);
+    assert_close(cal->by_steps.start * 1e6, 2, 1e-12);
+    correct_apply(cal, &f, false);
+    assert_close(cal->by_steps.start * 1e6, 6, 1e-12);
     calibration_free(cal);
 }
 
@@ -196,6 +238,8 @@ int main(void)
         cmocka_unit_test(nothing_left_is_an_error),
         cmocka_unit_test(rows_are_times_that_the_model_tells),
         cmocka_unit_test(a_calibration_is_corrected_and_judged),
+        cmocka_unit_test(networks_of_tokens_keep_their_prices),
+        cmocka_unit_test(a_start_is_the_hosts),
         cmocka_unit_test(few_networks_make_no_interval_narrower),
     };
 

@@ -3,11 +3,12 @@
 
 #include "fit/calibration.h"
 #include "fit/laid_factors.h"
+#include "predict/laid_prices.h"
 #include "transfer/refit.h"
 
-static const laid_factors of_tokens  = { true, true, { 0.5, 0.25, 4, 8 }, 3 };
-static const laid_factors of_all     = { true, false, { 0.5, 0.25, 4, 8 }, 3 };
-static const laid_factors of_nothing = { false, true, { 0.5, 0.25, 4, 8 }, 3 };
+static const laid_factors of_tokens  = { true, true, { 0.5, 0.25, 4, 8 }, 3, { 1, 1, 1, 1 } };
+static const laid_factors of_all     = { true, false, { 0.5, 0.25, 4, 8 }, 3, { 1, 1, 1, 1 } };
+static const laid_factors of_nothing = { false, true, { 0.5, 0.25, 4, 8 }, 3, { 1, 1, 1, 1 } };
 
 static double price(const laid_factors *f, bool tokens, phase part, const char *term)
 {
@@ -96,7 +97,7 @@ static double seconds_of(const calibration *cal, const char *name, double *produ
 
 static void networks_of_tokens_have_other_prices(void **state)
 {
-    static const laid_factors half  = { true, true, { 0.5, 1, 1, 1 }, 0 };
+    static const laid_factors half  = { true, true, { 0.5, 1, 1, 1 }, 0, { 1, 1, 1, 1 } };
     calibration              *plain = of_seconds(&laid_factors_none), *cal = of_seconds(&half);
     double                    products[2], sum[2];
 
@@ -166,12 +167,63 @@ static void factors_end_where_rows_tell_networks_of_tokens(void **state)
     assert_false(after_rows_of("gpt2").known);
 }
 
+/* Host, flops, bandwidth, depth. */
+static void other_networks_have_factors_by_resource(void **state)
+{
+    static const laid_factors apart = { true, true, { 0.5, 0.25, 4, 8 }, 3, { 2, 3, 5, 7 } };
+    static const laid_factors all   = { true, false, { 1, 1, 1, 1 }, 0, { 2, 3, 5, 7 } };
+
+    (void)state;
+    assert_close(price(&apart, false, PHASE_STEP, "gemm.launches.forward"), 32, 0);
+    assert_close(price(&apart, false, PHASE_STEP, "conv3x3.flops.forward"), 48, 0);
+    assert_close(price(&apart, false, PHASE_INFERENCE, "map.bytes.forward"), 80, 0);
+    assert_close(price(&apart, false, PHASE_STEP, "norm.planes.forward"), 112, 0);
+    assert_close(price(&apart, true, PHASE_STEP, "conv3x3.flops.forward"), 16, 0);
+    assert_close(price(&all, false, PHASE_STEP, "conv3x3.flops.forward"), 16, 0);
+}
+
+/* Of an earlier fit to networks of all kinds, and of none: the next one multiplies its factors. */
+static void fits_build_on_the_factors_before(void **state)
+{
+    const double factor[N_LAID_FACTORS] = {
+        [LAID_PRODUCTS] = 2, [LAID_UPDATE] = 3, [LAID_STARTS] = 4
+    };
+    laid_prices p;
+    lm_error    err;
+
+    (void)state;
+    for (int known = 0; known < 2; known++)
+        for (int of = 0; of < 2; of++)
+            for (int now = 0; now < 2; now++) {
+                const laid_factors before = { known, of, { 5, 1, 1, 1 }, 1e-6, { 1, 1, 1, 1 } };
+                calibration       *cal    = of_seconds(&before);
+                const double       times  = known ? 5 : 1;
+
+                assert_int_equal(laid_prices_keep(cal, 4, true, now, &p, &err), LM_OK);
+                laid_prices_put(&p, factor);
+                assert_true(cal->by_steps.known);
+                assert_int_equal(cal->by_steps.tokens, known ? of && now : now);
+                assert_close(cal->by_steps.of[LAID_PRODUCTS], 2 * times, 0);
+                assert_close(cal->by_steps.of[LAID_UPDATE], 3, 0);
+                assert_close(cal->by_steps.start * 1e6, 4 + known, 1e-12);
+                laid_prices_put(&p, factor); /* not twice */
+                assert_close(cal->by_steps.of[LAID_PRODUCTS], 2 * times, 0);
+                laid_prices_restore(&p);
+                assert_int_equal(cal->by_steps.known, known);
+                assert_close(cal->by_steps.of[LAID_PRODUCTS], 5, 0);
+                laid_prices_free(&p);
+                calibration_free(cal);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_kernel_has_its_factor),
         cmocka_unit_test(networks_of_tokens_have_other_prices),
         cmocka_unit_test(loads_and_schedules_tell_networks_of_tokens),
+        cmocka_unit_test(other_networks_have_factors_by_resource),
+        cmocka_unit_test(fits_build_on_the_factors_before),
         cmocka_unit_test(factors_end_where_rows_tell_networks_of_tokens),
     };
 

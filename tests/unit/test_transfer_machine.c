@@ -242,15 +242,17 @@ static void factors_by_steps_are_means_of_logarithms(void **state)
     assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
     assert_false(out->by_steps.known);
     calibration_free(out);
-    one->by_steps = (laid_factors){ true, true, { 0.25, 1, 4, 1 }, 2e-6 };
+    one->by_steps = (laid_factors){ true, true, { 0.25, 1, 4, 1 }, 2e-6, { 1, 16, 1, 1 } };
     assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
     assert_true(out->by_steps.known && out->by_steps.tokens);
     assert_close(out->by_steps.of[LAID_PRODUCTS], 0.5, 1e-12);
     assert_close(out->by_steps.of[LAID_ATTENTION], 1, 1e-12);
     assert_close(out->by_steps.of[LAID_MOVES], 2, 1e-12);
     assert_close(out->by_steps.start * 1e6, 1, 1e-12);
+    assert_close(out->by_steps.others[RESOURCE_FLOPS], 4, 1e-12);
+    assert_close(out->by_steps.others[RESOURCE_HOST], 1, 1e-12);
     calibration_free(out);
-    two->by_steps = (laid_factors){ true, false, { 1, 1, 1, 9 }, 0 };
+    two->by_steps = (laid_factors){ true, false, { 1, 1, 1, 9 }, 0, { 1, 1, 1, 1 } };
     assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
     assert_true(out->by_steps.known && !out->by_steps.tokens);
     assert_close(out->by_steps.of[LAID_UPDATE], 3, 1e-12);
@@ -269,7 +271,7 @@ static void factors_by_steps_keep_products_below_the_peak(void **state)
     (void)state;
     set(cal, "gemm.flops.forward", 1.25e-13);
     set(cal, "map.bytes.forward", 1e-15);
-    cal->by_steps = (laid_factors){ true, true, { 0.5, 0.5, 0.5, 1 }, 0 };
+    cal->by_steps = (laid_factors){ true, true, { 0.5, 0.5, 0.5, 1 }, 0, { 1, 1, 1, 1 } };
     assert_int_equal(transfer_prepare(&s, 1, &a, &by_peaks, NULL), LM_OK);
     assert_int_equal(transfer_pool(&s, 1, &a, &by_peaks, &out, NULL), LM_OK);
     assert_close(out->by_steps.of[LAID_PRODUCTS], 0.8, 1e-12);

@@ -41,6 +41,11 @@ def origins(sources):
     return [(key, s.framework() if key == "framework" else s.TEXT[key]) for s in sources for key in ("source", "licence", "flaws", "framework")]
 
 
+def roots(name):
+    """The measured files that a file is carried over from in the end."""
+    return [name] if not isinstance(RECIPES[name], Carried) else list(dict.fromkeys(n for of in RECIPES[name].of for n in roots(of)))
+
+
 class Builder:
     def __init__(self, program, data, out, without=lambda rows, name: rows, corrected=True, unlaid=()):
         """An exam leaves rows out, or all that would correct what is carried over, or sets of steps under layouts."""
@@ -83,7 +88,7 @@ class Builder:
 
     def carry(self, name, work, measured, sets):
         recipe = RECIPES[name]
-        of = [n for n in recipe.of if os.path.exists(self.path(n)) or self.make(n)]
+        of = [n for n in (recipe.of if self.corrected else roots(name)) if os.path.exists(self.path(n)) or self.make(n)]
         carried = os.path.join(work, "carried.ini") if sets else self.path(name)
         self.run(work, "transfer", *map(self.path, of), "--from", ",".join(RECIPES[n].device for n in of), "--to", recipe.device,
                  *(("--with", measured) if measured else ()), "-o", carried)

@@ -1,6 +1,6 @@
 """Which machine file is made of what. A file's name is the device and the kind of arithmetic."""
 from laid_sets import Big, Foundry, Hf3d, Vtrain
-from sources import Campaigns, DeepBench, OneNode, Own, Profet, Reduced, Timm
+from sources import Campaigns, DeepBench, OneNode, Own, OwnSteps, Profet, Reduced, Timm
 
 LAYOUT = "nhwc"  # as 16-bit training of image networks runs fastest, and as the campaigns ran it
 
@@ -40,11 +40,12 @@ RECIPES = {
     "a10-amp": Carried("A10", (AMP_3090,)),
     "l4-amp": Carried("L4", (AMP_4090,)),
     "l40s-amp": Carried("L40S", (AMP_4090,)),
-    AMP_H100: Carried("H100 80GB HBM3", (AMP_A100,), laid=(Hf3d(),)),
-    "h100-pcie-amp": Carried("H100 PCIe", (AMP_A100,)),
-    "h200-amp": Carried("H200", (AMP_A100,)),
-    "b200-amp": Carried("B200", (AMP_A100,)),
-    "mi300x-amp": Carried("MI300X", (AMP_A100,)),
+    AMP_H100: Carried("H100 80GB HBM3", (AMP_A100,), OwnSteps(LAYOUT, "h100-sxm-pytorch-nhwc.csv", "h100-sxm-pytorch-nhwc-unseen.csv"),
+                      laid=(Hf3d(),)),
+    "h100-pcie-amp": Carried("H100 PCIe", (AMP_H100,)),
+    "h200-amp": Carried("H200", (AMP_H100,)),
+    "b200-amp": Carried("B200", (AMP_H100,)),
+    "mi300x-amp": Carried("MI300X", (AMP_H100,)),
     "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
     "t4-f32": Measured("Tesla T4", Profet("t4")),
     "h100-sxm-tf32": Measured("H100 80GB HBM3", Own("h100-sxm.csv"), host="h100-sxm-pytorch.csv"),

@@ -68,10 +68,35 @@ class Own:
 
     def rows(self, data):
         del data
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured", self.sweep)
-        with open(path, newline="") as file:
-            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-        return [row for row in rows if row["status"] == "ok" and "mixed=" not in row["settings"]]
+        return [row for row in measured(self.sweep) if "mixed=" not in row["settings"]]
+
+
+def measured(name):
+    """Rows of one of our own files."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured", name), newline="") as file:
+        return [row for row in csv.DictReader(line for line in file if not line.startswith("#")) if row["status"] == "ok"]
+
+
+class OwnSteps:
+    """Training steps of PyTorch under autocast, of image networks: those that the device bounds. With a small batch the host bounds a
+    step, and it takes as long with any small batch."""
+    TEXT = {"source": Own.TEXT["source"], "licence": Own.TEXT["licence"], "flaws": "one GPU of a virtual machine; one batch a network"}
+    LEAST = 1.5  # times the network's fastest step
+
+    def __init__(self, layout, *files):
+        self.layout, self.files = layout, files
+
+    def framework(self):
+        return "PyTorch 2.11.0+cu130"
+
+    def rows(self, data):
+        del data
+        steps = [r for name in self.files for r in measured(name) if r["phase"] == "step" and "x" in r["input"]]
+        least = {}
+        for r in steps:
+            least[r["name"]] = min(least.get(r["name"], float("inf")), float(r["seconds"]))
+        return [{**observation(r["name"], "step", r["input"], r["batch"], float(r["seconds"]), f"{AMP}layout={self.layout}"),
+                 "optimizer": r["optimizer"]} for r in steps if float(r["seconds"]) >= self.LEAST * least[r["name"]]]
 
 
 # ---- timm ------------------------------------------------------------------------------------------------------------------
