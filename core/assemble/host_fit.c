@@ -12,21 +12,33 @@
 #include "observe/points.h"
 #include "solve/folds.h"
 
-/* A step of a framework: measured times of its parts, times of the device, numbers of operations. */
+/* A step of a framework, or its pass of inference: measured times of its parts, times of the device,
+ * numbers of operations. */
 typedef struct sample {
     size_t          group;
     double          seconds[N_HOST_PARTS], own[N_HOST_PARTS];
     host_operations n;
 } sample;
 
+/* All of one program, whose last part is `last`. */
 typedef struct samples {
-    sample *at;
-    size_t  n, n_other, n_busy;
+    host_part last;
+    sample   *at;
+    size_t    n, n_other, n_busy;
 } samples;
 
-static double sum_of(const double *part)
+static host_part first_of(host_part last)
 {
-    return part[HOST_FORWARD] + part[HOST_BACKWARD] + part[HOST_UPDATE];
+    return last == HOST_INFERENCE ? HOST_INFERENCE : HOST_FORWARD;
+}
+
+static double sum_to(host_part last, const double *part)
+{
+    double sum = 0;
+
+    for (host_part k = first_of(last); k <= last; k++)
+        sum += part[k];
+    return sum;
 }
 
 /* Predicted times of the parts of a step up to `last`, one after the other. */
@@ -34,7 +46,7 @@ static void predict_parts(const sample *s, const host_time *h, host_part last, d
 {
     host_clock clock = { 0, 0 };
 
-    for (host_part k = HOST_FORWARD; k <= last; k++)
+    for (host_part k = first_of(last); k <= last; k++)
         out[k] = host_pass(&clock, h->queue, host_work_of(h, &s->n, k), s->own[k]);
 }
 
@@ -102,8 +114,8 @@ static double least(const samples *all, const fold_turn *t, host_time *h, host_p
 #define PLANE_MOST  1e-5
 #define PLANE_STEP  1.2
 
-/* Each part's time of an operation, in order: a device with a queue carries work from part to part.
- * Of the times of a plane, the one with the least loss in both passes. */
+/* Each part's time of an operation in training, in order: a device with a queue carries work from
+ * part to part. Of the times of a plane, the one with the least loss in both passes. */
 static void fit_parts(const samples *all, const fold_turn *t, host_time *h)
 {
     host_time try = *h;
@@ -132,25 +144,31 @@ typedef struct host_fitting {
 
 static lm_status fit_turn(void *context, const fold_turn *t, lm_error *err)
 {
-    host_fitting *f = context;
+    host_fitting   *f    = context;
+    const host_part last = f->all->last;
 
     (void)err;
-    fit_parts(f->all, t, &f->h);
+    if (last == HOST_INFERENCE)
+        least(f->all, t, &f->h, HOST_INFERENCE);
+    else
+        fit_parts(f->all, t, &f->h);
     for (size_t i = 0; i < f->all->n; i++) {
         const sample *s = &f->all->at[i];
         double        part[N_HOST_PARTS];
 
         if (!fold_out(t, i))
             continue;
-        predict_parts(s, &f->h, HOST_UPDATE, part); /* a clock takes NAN for no time */
-        f->error[i] =
-            isnan(sum_of(f->h.seconds)) ? NAN : fabs(sum_of(part) / sum_of(s->seconds) - 1);
+        predict_parts(s, &f->h, last, part); /* a clock takes NAN for no time */
+        f->error[i] = isnan(sum_to(last, f->h.seconds))
+                          ? NAN
+                          : fabs(sum_to(last, part) / sum_to(last, s->seconds) - 1);
     }
     return LM_OK;
 }
 
-/* Fits to all samples; the error is that of left-out networks; NAN for a single network. */
-static lm_status fit_samples(const samples *all, size_t groups, host_time *h, lm_error *err)
+/* Fits to all samples; `mape` is the error of left-out networks; NAN for a single network. */
+static lm_status fit_samples(const samples *all, size_t groups, host_time *h, double *mape,
+                             lm_error *err)
 {
     double      *error  = malloc((all->n + 1) * sizeof *error);
     size_t      *of     = malloc((all->n + 1) * sizeof *of);
@@ -168,17 +186,20 @@ static lm_status fit_samples(const samples *all, size_t groups, host_time *h, lm
     }
     for (size_t i = 0; i < all->n && !status; i++)
         sum += error[i];
-    h->mape = sum / (double)all->n;
+    *mape = sum / (double)all->n;
     free(error);
     free(of);
     return status;
 }
 
-static bool has_step(const point *pt)
+static bool has_step(const point *pt, host_part last)
 {
+    const double *seconds = pt->seconds;
+
     return pt->row->kind == OBS_NETWORK && pt->row->ranks == 1 &&
-           !isnan(pt->seconds[PHASE_FORWARD] + pt->seconds[PHASE_BACKWARD] +
-                  pt->seconds[PHASE_UPDATE]);
+           !isnan(last == HOST_INFERENCE
+                      ? seconds[PHASE_INFERENCE]
+                      : seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD] + seconds[PHASE_UPDATE]);
 }
 
 static bool is_of(const calibration *cal, const observation *row)
@@ -201,11 +222,13 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
     const model_source  from = { .optimizer = optimizer_name(OPTIMIZER_MOMENTUM) };
     step_setup          s    = step_setup_of(row->batch, 1);
     sample             *one  = &to->at[to->n];
-    const workload_name of   = row_workload(row, false);
+    const bool          eval = to->last == HOST_INFERENCE;
+    const workload_name of   = row_workload(row, eval);
     step_price          p;
     double              own, measured;
     lm_status           status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
 
+    s.program = eval ? PROGRAM_INFERENCE : PROGRAM_TRAINING;
     if (status || (status = predictor_open(&who, &from, err)))
         return status;
     if (!(status = who.by->price(&who, &s, &p, err)))
@@ -215,11 +238,11 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
         return status;
     *one     = (sample){ .group   = pt->group,
                          .seconds = { pt->seconds[PHASE_FORWARD], pt->seconds[PHASE_BACKWARD],
-                                      pt->seconds[PHASE_UPDATE] },
-                         .own     = { p.forward.value, p.backward.value, p.update.value },
-                         .n       = one->n };
-    own      = sum_of(one->own);
-    measured = sum_of(one->seconds);
+                                      pt->seconds[PHASE_UPDATE], pt->seconds[PHASE_INFERENCE] },
+                         .own = { p.forward.value, p.backward.value, p.update.value, p.forward.value },
+                         .n   = one->n };
+    own      = sum_to(to->last, one->own);
+    measured = sum_to(to->last, one->seconds);
     if (isnan(own))
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "the machine has no passes and updates by themselves");
@@ -241,14 +264,14 @@ static lm_status take_all(const observations *obs, const points *p, workloads *l
     for (size_t i = 0; i < p->n_points && !status; i++) {
         const point *pt = &p->point[i];
 
-        if (!has_step(pt))
+        if (!has_step(pt, out->last))
             continue;
         if (!is_of(cal, pt->row))
             out->n_other++;
         else if ((status = take(cal, loads, pt, h, out, err)))
             lm_error_prefix(err, "%s:%d", obs->path, pt->row->line);
     }
-    if (!status && !out->n)
+    if (!status && !out->n && out->last != HOST_INFERENCE)
         status = lm_error_set(
             err, LM_E_ARG,
             "%s: has no information about the host: of %zu steps the device takes more than "
@@ -281,11 +304,26 @@ static bool updates_at_once(const observations *obs, const host_time *h)
     return h->queue && version && strtod(version + strlen("PyTorch "), NULL) >= 2;
 }
 
+/* Fits all parts up to `last`; inference is not needed. */
+static lm_status fit_to(const observations *obs, const points *p, workloads *loads,
+                        const calibration *cal, host_part last, host_time *h, lm_error *err)
+{
+    samples   all    = { .last = last };
+    double    mape   = NAN;
+    lm_status status = take_all(obs, p, loads, cal, h, &all, err);
+
+    if (!status && all.n)
+        status = fit_samples(&all, p->n_groups, h, &mape, err);
+    *(last == HOST_INFERENCE ? &h->inference_rows : &h->rows) = all.n;
+    *(last == HOST_INFERENCE ? &h->inference_mape : &h->mape) = mape;
+    free(all.at);
+    return status;
+}
+
 lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_error *err)
 {
     observations *obs = NULL;
     points        p   = { 0 };
-    samples       all = { 0 };
     host_time     h   = { 0 };
     lm_status     status;
 
@@ -294,12 +332,11 @@ lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_erro
         h.queue = observations_provenance(obs, "gpu") != NULL;
         name_framework(obs, &h);
         h.foreach = updates_at_once(obs, &h);
-        status    = take_all(obs, &p, loads, cal, &h, &all, err);
+        if (!(status = fit_to(obs, &p, loads, cal, HOST_UPDATE, &h, err)))
+            status = fit_to(obs, &p, loads, cal, HOST_INFERENCE, &h, err);
     }
-    h.rows = all.n;
-    if (!status && !(status = fit_samples(&all, p.n_groups, &h, err)))
+    if (!status)
         cal->host = h;
-    free(all.at);
     points_free(&p);
     observations_free(obs);
     return status;

@@ -7,8 +7,9 @@
 
 /**
  * Fits the host's time per operation to rows of a framework on the same device: steps of networks
- * on one rank, with times of passes. It minimises the absolute log of predicted / measured steps,
- * over steps that take at least twice as long as the device's own work.
+ * on one rank, with times of passes, and passes of inference. It minimises the absolute log of
+ * predicted / measured steps, over steps that take at least twice as long as the device's own work.
+ * Without such passes of inference, the time of inference stays unknown (host_seconds()).
  *
  * @return LM_E_ARG if the rows have another element type, or no such steps; errors begin with the
  *         path

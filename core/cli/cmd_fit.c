@@ -61,8 +61,8 @@ static const option_row option_rows[] = {
       "only these regressors, or features of --model: flops+inputs ('validate --help')" },
     { "layers", AT(layers) },
     { "host", AT(host), &type_text, "FILE", NULL, HELP_HOW,
-      "steps of small batches, measured by examples/pytorch/collect.py; they give the host's time per "
-      "operation (predict --framework)" },
+      "steps and inference of small batches, by examples/pytorch/collect.py; they give the host's "
+      "time per operation (predict --framework)" },
     { "correct", AT(correct), &type_text, "FILE", NULL, HELP_HOW,
       "correct the fit by these runs of whole steps, if that lowers the error",
       .excludes = "layers",

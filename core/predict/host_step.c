@@ -22,12 +22,15 @@ static void issue(const host_time *h, const host_operations *n, bool training, s
     host_clock   clock  = { 0, 0 };
     const double passes = p->forward.value + p->backward.value, update = p->update.value;
 
-    bounded *part[] = { &p->forward, &p->backward, &p->update };
+    bounded *part[N_HOST_PARTS] = { &p->forward, &p->backward, &p->update, &p->forward };
 
-    for (host_part k = HOST_FORWARD; k < (training ? N_HOST_PARTS : HOST_BACKWARD); k++)
+    for (host_part k = training ? HOST_FORWARD : HOST_INFERENCE;
+         k < (training ? HOST_INFERENCE : N_HOST_PARTS); k++)
         if (!isnan(part[k]->value))
             set(part[k], host_pass(&clock, h->queue, host_work_of(h, n, k), part[k]->value));
-    ledger_add(&p->passes.ledger, CERTAINTY_EXTRAPOLATED,
+    ledger_add(&p->passes.ledger,
+               !training && host_assumes(h, HOST_INFERENCE) ? CERTAINTY_ASSUMED
+                                                            : CERTAINTY_EXTRAPOLATED,
                p->forward.value + p->backward.value - passes);
     if (!isnan(update))
         ledger_add(&p->rest.ledger, CERTAINTY_EXTRAPOLATED, p->update.value - update);

@@ -23,7 +23,7 @@ typedef struct laid_step {
     rank_span         group[N_RANK_GROUPS];
     double            micro, shares; /* shares: number of ranks that share the update */
     const host_time  *host;          /* NULL: host time is ignored */
-    host_work         issued[2];     /* of the passes of a micro-step */
+    host_work         issued[2];     /* of the passes of a micro-step, forward first */
     lm_error         *err;
 } laid_step;
 
@@ -125,9 +125,9 @@ static lm_status find_host(laid_step *s)
 
     if (status)
         return status;
-    n = host_operations_of(s->bound, s->asked->optimizer, h);
-    for (host_part k = HOST_FORWARD; k <= HOST_BACKWARD; k++)
-        s->issued[k] = host_work_of(h, &n, k);
+    n            = host_operations_of(s->bound, s->asked->optimizer, h);
+    s->issued[0] = host_work_of(h, &n, trains(s) ? HOST_FORWARD : HOST_INFERENCE);
+    s->issued[1] = host_work_of(h, &n, HOST_BACKWARD);
     if (s->part.framework != FRAMEWORK_GRAPH && (eager || (trains(s) && h->rows && h->laid)))
         s->host = h;
     return LM_OK;
@@ -182,11 +182,9 @@ static step_work work_of(const laid_step *s)
     return (step_work){ .forward  = forward,
                         .backward = backward,
                         .host     = s->host,
-                        .issued   = { s->issued[HOST_FORWARD],
-                                      { s->issued[HOST_BACKWARD].operations +
-                                            again * s->issued[HOST_FORWARD].operations,
-                                        s->issued[HOST_BACKWARD].seconds +
-                                            again * s->issued[HOST_FORWARD].seconds } },
+                        .issued   = { s->issued[0],
+                                      { s->issued[1].operations + again * s->issued[0].operations,
+                                        s->issued[1].seconds + again * s->issued[0].seconds } },
                         .update   = s->price.update.value / s->shares,
                         /* replicas that infer do not wait for each other */
                         .compute = trains(s) ? forward + backward : 0,

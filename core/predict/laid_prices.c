@@ -54,13 +54,14 @@ void laid_prices_put(const laid_prices *f, const double *factor)
         for (fabric k = 0; k < N_FABRICS; k++)
             scale_fabric(&f->collectives->algorithm[i].of[k], k, factor,
                          &f->cal->collectives->algorithm[i].of[k]);
-    f->cal->host = (host_time){ .rows      = factor[LAID_HOST] > 0 ? f->rows : 0,
-                                .seconds   = { host, host, host },
-                                .mape      = NAN,
-                                .queue     = true,
-                                .foreach   = true,
-                                .laid      = true,
-                                .framework = HOST_OF_LAYOUTS };
+    f->cal->host = (host_time){ .rows           = factor[LAID_HOST] > 0 ? f->rows : 0,
+                                .seconds        = { host, host, host },
+                                .mape           = NAN,
+                                .inference_mape = NAN,
+                                .queue          = true,
+                                .foreach        = true,
+                                .laid           = true,
+                                .framework      = HOST_OF_LAYOUTS };
 }
 
 void laid_prices_restore(const laid_prices *f)

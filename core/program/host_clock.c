@@ -20,9 +20,20 @@ double host_pass(host_clock *c, bool queue, host_work work, double seconds)
     return c->device - begin;
 }
 
+bool host_assumes(const host_time *h, host_part part)
+{
+    return part == HOST_INFERENCE && !(h->seconds[part] > 0);
+}
+
+double host_seconds(const host_time *h, host_part part)
+{
+    return h->seconds[host_assumes(h, part) ? HOST_FORWARD : part];
+}
+
 host_work host_work_of(const host_time *h, const host_operations *n, host_part part)
 {
-    return (host_work){ n->n[part], n->n[part] * h->seconds[part] + n->planes[part] * h->plane };
+    return (host_work){ n->n[part],
+                        n->n[part] * host_seconds(h, part) + n->planes[part] * h->plane };
 }
 
 /* Operations per tensor, as in torch/optim (_single_tensor_sgd and others). Momentum: mul_, add_,
@@ -73,11 +84,15 @@ host_operations host_operations_of(const bound_network *net, optimizer o, const 
         const bound_layer *l = &net->layer[i];
         bool               input, weight;
 
+        if (net->options.evaluation) {
+            add_launches(l, LM_FORWARD, HOST_INFERENCE, &all);
+            continue;
+        }
         add_launches(l, LM_FORWARD, HOST_FORWARD, &all);
         input  = add_launches(l, LM_GRAD_INPUT, HOST_BACKWARD, &all);
         weight = add_launches(l, LM_GRAD_WEIGHT, HOST_BACKWARD, &all);
         all.n[HOST_BACKWARD] -= input && weight;
-        for (size_t w = 0; w < l->n_weights && !net->options.evaluation; w++)
+        for (size_t w = 0; w < l->n_weights; w++)
             tensors += !(l->weights[w].flags & LM_FROZEN);
     }
     all.n[HOST_UPDATE] = operations_of_update(o) * (h->foreach && tensors > 0 ? 1 : tensors);
@@ -102,20 +117,34 @@ lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t 
     return LM_OK;
 }
 
+static void print_rows(size_t rows, double mape, const char *one, const char *more, bool elsewhere,
+                       FILE *out)
+{
+    fprintf(out, ", by %zu %s", rows, rows == 1 ? one : more);
+    if (elsewhere)
+        fprintf(out, " with another device");
+    else if (isnan(mape))
+        fprintf(out, " of one network");
+    else
+        fprintf(out, "; %s of networks left out are off by %.3g %%", more, 100 * mape);
+}
+
 void host_print(const host_time *h, bool elsewhere, FILE *out)
 {
-    fprintf(out,
-            "%s takes %.3g us (forward), %.3g us (backward) and %.3g us (update) of the host for an "
-            "operation",
-            h->framework, 1e6 * h->seconds[HOST_FORWARD], 1e6 * h->seconds[HOST_BACKWARD],
-            1e6 * h->seconds[HOST_UPDATE]);
+    fprintf(
+        out,
+        "%s takes %.3g us (forward), %.3g us (backward) and %.3g us (update) of the host for an "
+        "operation",
+        h->framework, 1e6 * h->seconds[HOST_FORWARD], 1e6 * h->seconds[HOST_BACKWARD],
+        1e6 * h->seconds[HOST_UPDATE]);
     if (h->plane > 0)
         fprintf(out, ", and %.2g us for a plane of a norm", 1e6 * h->plane);
-    fprintf(out, ", by %zu step%s", h->rows, h->rows == 1 ? "" : "s");
-    if (elsewhere)
-        fprintf(out, " with another device\n");
-    else if (isnan(h->mape))
-        fprintf(out, " of one network\n");
-    else
-        fprintf(out, "; steps of networks left out are off by %.3g %%\n", 100 * h->mape);
+    print_rows(h->rows, h->mape, "step", "steps", elsewhere, out);
+    if (host_assumes(h, HOST_INFERENCE)) {
+        fprintf(out, "; in inference the time of the forward pass is assumed\n");
+        return;
+    }
+    fprintf(out, "; %.3g us in inference", 1e6 * h->seconds[HOST_INFERENCE]);
+    print_rows(h->inference_rows, h->inference_mape, "pass", "passes", elsewhere, out);
+    fputc('\n', out);
 }

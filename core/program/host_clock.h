@@ -3,6 +3,7 @@
  * Each operation of a part of the step takes the same time of the host, whatever it computes. The
  * parts differ: a forward operation is called by a module and recorded for its gradient, a backward
  * operation is called by the engine of gradients, and an update calls its operations in a loop.
+ * Inference records nothing.
  *
  * A device with a queue (a GPU) runs behind the host. Operation i starts when it was issued and the
  * operation before it is done. This is Lindley's recurrence ("The theory of queues with a single
@@ -30,16 +31,25 @@
 #define HOST_FRAMEWORK  64
 #define HOST_OF_LAYOUTS "a training framework"
 
-/** Parts of a step that issue operations. */
-typedef enum host_part { HOST_FORWARD, HOST_BACKWARD, HOST_UPDATE, N_HOST_PARTS } host_part;
+/** Parts of a training step that issue operations in this order, and the pass of inference. */
+typedef enum host_part {
+    HOST_FORWARD,
+    HOST_BACKWARD,
+    HOST_UPDATE,
+    HOST_INFERENCE, /**< of a network in evaluation mode, the whole step */
+    N_HOST_PARTS
+} host_part;
 
 /** Time of a framework's host, from a machine file. */
 typedef struct host_time {
-    size_t rows;                  /**< rows that it was fitted to; 0: unknown */
-    double seconds[N_HOST_PARTS]; /**< s of one operation of the part */
-    double plane;                 /**< s of a plane of a norm; 0: a device with a queue */
-    double mape;                  /**< error on steps of networks left out; NAN: only one network */
-    bool   queue;                 /**< the device has a queue: it runs behind the host */
+    size_t rows; /**< training steps that it was fitted to; 0: unknown */
+    /** s of one operation of the part. HOST_INFERENCE 0: not measured, see host_seconds() */
+    double seconds[N_HOST_PARTS];
+    double plane;          /**< s of a plane of a norm; 0: a device with a queue */
+    double mape;           /**< error on steps of networks left out; NAN: only one network */
+    size_t inference_rows; /**< passes of inference that it was fitted to */
+    double inference_mape; /**< error on those of networks left out; NAN: only one network */
+    bool   queue;          /**< the device has a queue: it runs behind the host */
     bool foreach; /**< an update handles all tensors in one call, see host_operations_of() */
     /**
      * fitted to whole steps under layouts, together with their prices: each prediction of a layout
@@ -48,6 +58,11 @@ typedef struct host_time {
     bool laid;
     char framework[HOST_FRAMEWORK]; /**< "PyTorch 2.4.0"; HOST_OF_LAYOUTS */
 } host_time;
+
+/** Is the part's time assumed, because no inference was measured? Then forward's holds. */
+bool host_assumes(const host_time *h, host_part part);
+/** s of one operation of the part. */
+double host_seconds(const host_time *h, host_part part);
 
 /**
  * Prints one line: "PyTorch 2.4.0 takes 25 us (forward), 12 us (backward) and 5 us (update) of the
@@ -78,7 +93,8 @@ typedef struct host_work {
  */
 double host_pass(host_clock *c, bool queue, host_work work, double seconds);
 
-/** Numbers of operations and of planes of norms in the parts of a step. */
+/** Numbers of operations and of planes of norms in the parts of a step. A network in evaluation mode
+ * has HOST_INFERENCE alone. */
 typedef struct host_operations {
     double n[N_HOST_PARTS], planes[N_HOST_PARTS];
 } host_operations;

@@ -3,8 +3,8 @@
                                                    or: compare.py MACHINE.ini THEIRS.csv LAYERMETER [OPTION...]
 
 Rows of networks that both files have (name, phase, input, batch, element type, optimizer); settings must agree in `math` and
-`layout` where both tell them, and in autocast (`mixed`). Prints a row a point, and the median ratio of each phase. Of a machine file: the steps that
-`LAYERMETER predict NETWORK --machine MACHINE.ini OPTION...` says, and their mean error."""
+`layout` where both tell them, and in autocast (`mixed`). Prints a row a point, and the median ratio of each phase. Of a machine file: the steps and
+passes of inference that `LAYERMETER predict NETWORK --machine MACHINE.ini OPTION...` says, and their mean error."""
 import csv
 import io
 import statistics
@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 KEYS = "name phase input batch dtype optimizer".split()
+TOLD = {"step": "step_ms", "inference": "latency_ms"}  # columns of `predict`
 DEFAULTS = {"dtype": "f32", "optimizer": "momentum"}
 
 
@@ -62,17 +63,19 @@ def predicted(machine, theirs, program, *options):
     off = []
     print(f"{'network':20} {'input':11} {'batch':>5} {'predicted/ms':>12} {'theirs/ms':>9} {'off/%':>6}")
     for row in load(theirs):
-        if row["phase"] != "step":
+        if row["phase"] not in TOLD:
             continue
+        column = TOLD[row["phase"]]
+        how = ["--phase", "inference"] if row["phase"] == "inference" else ["--optimizer", row.get("optimizer") or DEFAULTS["optimizer"]]
         said = subprocess.run([program, "predict", row["name"], "--machine", machine, "--input", row["input"], "--batch", row["batch"],
-                               "--optimizer", row.get("optimizer") or DEFAULTS["optimizer"], "--format", "csv", *options], stdout=subprocess.PIPE, text=True, check=True).stdout
-        step, measured = float(next(csv.DictReader(io.StringIO(said)))["step_ms"]), 1e3 * float(row["seconds"])
+                               *how, "--format", "csv", *options], stdout=subprocess.PIPE, text=True, check=True).stdout
+        step, measured = float(next(csv.DictReader(io.StringIO(said)))[column]), 1e3 * float(row["seconds"])
         off.append(100 * abs(step / measured - 1))
         print(f"{row['name']:20} {row['input']:11} {row['batch']:>5} {step:12.3f} {measured:9.3f} {off[-1]:6.1f}")
     if not off:
-        print("no step in", theirs, file=sys.stderr)
+        print("no step or pass of inference in", theirs, file=sys.stderr)
         return 1
-    print(f"{len(off)} steps, off by {statistics.mean(off):.1f} % in the mean, by {max(off):.1f} % at most")
+    print(f"{len(off)} points, off by {statistics.mean(off):.1f} % in the mean, by {max(off):.1f} % at most")
     return 0
 
 

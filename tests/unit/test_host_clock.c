@@ -101,6 +101,43 @@ static void a_norm_adds_its_planes(void **state)
     nets_free(&m);
 }
 
+/* conv, norm and relu, and nothing behind them. */
+static void a_network_in_evaluation_mode_has_inference_alone(void **state)
+{
+    bound_text m =
+        nets_bind_with("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
+                       "[conv]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
+                       "[ln]\ntype = layer_norm\n[relu]\ntype = relu\n",
+                       &(bind_options){ .batch = 2, .dtype = LM_F32, .evaluation = true });
+    const host_time h = { 0 };
+    host_operations n = host_operations_of(m.bound, OPTIMIZER_MOMENTUM, &h);
+
+    (void)state;
+    assert_close(n.n[HOST_INFERENCE], 3, 0);
+    for (host_part k = HOST_FORWARD; k < HOST_INFERENCE; k++) {
+        assert_close(n.n[k], 0, 0);
+        assert_close(n.planes[k], 0, 0);
+    }
+    nets_free(&m);
+}
+
+/* Five operations of 4 us, or of the forward pass's 10 where inference was not measured. */
+static void inference_that_was_not_measured_takes_the_time_of_the_forward_pass(void **state)
+{
+    const host_operations n = { .n = { [HOST_INFERENCE] = 5 } };
+    host_time             h = { .seconds = { 1e-5, 5e-6, 2e-6 } };
+
+    (void)state;
+    assert_true(host_assumes(&h, HOST_INFERENCE));
+    assert_false(host_assumes(&h, HOST_UPDATE));
+    assert_close(host_work_of(&h, &n, HOST_INFERENCE).operations, 5, 0);
+    assert_close(host_work_of(&h, &n, HOST_INFERENCE).seconds, 5e-5, 1e-15);
+    h.seconds[HOST_INFERENCE] = 4e-6;
+    assert_false(host_assumes(&h, HOST_INFERENCE));
+    assert_close(host_work_of(&h, &n, HOST_INFERENCE).seconds, 2e-5, 1e-15);
+    assert_close(host_seconds(&h, HOST_FORWARD), 1e-5, 1e-18);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +146,8 @@ int main(void)
         cmocka_unit_test(a_processor_does_both_in_turn),
         cmocka_unit_test(operations_are_those_that_a_framework_calls),
         cmocka_unit_test(a_norm_adds_its_planes),
+        cmocka_unit_test(a_network_in_evaluation_mode_has_inference_alone),
+        cmocka_unit_test(inference_that_was_not_measured_takes_the_time_of_the_forward_pass),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

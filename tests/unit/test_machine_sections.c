@@ -42,6 +42,11 @@ static void what_is_no_section_is_refused_by_line(void **state)
         { CURVE("step = 1 s\nsample = 0 s/sample\nmicro_steps = 3 .. 2\n"),
           "m.ini:15: micro_steps: expected numbers above 0, upwards", LM_E_ARG },
 
+        { "[host]\nrows = 1\noperation = 1, 1, 1 s/operation\ninference = 1 s/operation\n",
+          "m.ini:1: inference and inference_rows belong together", LM_E_ARG },
+        { "[host]\nrows = 1\noperation = 1, 1, 1 s/operation\ninference_rows = 1\n",
+          "m.ini:1: inference and inference_rows belong together", LM_E_ARG },
+
         { "[measured]\nat1 = n\n",
           "m.ini:2: at1: expected 'NETWORK, INPUT, ranks N, batch N N ...'", LM_E_SYNTAX },
         { "[measured]\nat1 = n, 3, ranks 1, batch\n",

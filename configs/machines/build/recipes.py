@@ -6,9 +6,9 @@ LAYOUT = "nhwc"  # as 16-bit training of image networks runs fastest, and as the
 
 
 class Measured:
-    """Fitted to measurements of the device. host: steps of PyTorch beside build.py, which tell the host's time per operation."""
+    """Fitted to measurements of the device. host: files of PyTorch's times beside build.py, of steps first, which tell the host's time per operation."""
 
-    def __init__(self, device, *sources, host=None):
+    def __init__(self, device, *sources, host=()):
         self.device, self.sources, self.host = device, sources, host
 
 
@@ -48,8 +48,8 @@ RECIPES = {
     "mi300x-amp": Carried("MI300X", (AMP_H100,)),
     "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
     "t4-f32": Measured("Tesla T4", Profet("t4")),
-    "h100-sxm-tf32": Measured("H100 80GB HBM3", Own("h100-sxm.csv"), host="h100-sxm-pytorch.csv"),
-    "h200-tf32": Measured("H200", Own("h200.csv"), host="h200-pytorch.csv"),
+    "h100-sxm-tf32": Measured("H100 80GB HBM3", Own("h100-sxm.csv"), host=("h100-sxm-pytorch.csv", "h100-sxm-pytorch-inference.csv")),
+    "h200-tf32": Measured("H200", Own("h200.csv"), host=("h200-pytorch.csv",)),
 }
 
 
