@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "models/explanation.h"
-#include "predict/host_step.h"
 #include "predict/predict.h"
 #include "program/generation.h"
 
@@ -67,10 +66,9 @@ static lm_status ask(void *by, int64_t context, double *seconds, lm_error *err)
     if (!array_grow(&t->step, t->n, &t->room, sizeof *t->step))
         return no_memory(err);
     p = &t->step[t->n];
-    /* the schedule of a layout adds the host's time */
+    /* the mean's prediction adds the host's time */
     if ((status = step_at(a->mean, context, &p->who, err)) ||
-        (status = (t->setup.laid_out ? predictor_price : host_price)(&p->who, &t->setup, &p->price,
-                                                                     err)))
+        (status = predictor_price(&p->who, &t->setup, &p->price, err)))
         return status;
     *seconds = p->price.forward.value;
     t->n++;
