@@ -397,7 +397,7 @@ collect() {
     status=0
     # what was carried is not for Python
     within $(($(left) / 2)) env LD_LIBRARY_PATH="${own_libraries-${LD_LIBRARY_PATH:-}}" "$python" "$source/examples/pytorch/collect.py" "$@" --batch 1,16,64,256 --image 64,224 \
-        --math tf32 --device cuda --seconds 0.5 --resume -o "$file" 2>>"$out/torch.log" || status=$?
+        --phases training,inference --math tf32 --device cuda --seconds 0.5 --resume -o "$file" 2>>"$out/torch.log" || status=$?
     if [ $status -eq 124 ] || [ $status -eq 0 ]; then
         return 0
     fi
