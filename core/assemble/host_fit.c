@@ -73,7 +73,7 @@ static double solve(const sample *s, const host_time *h, host_part part)
         else
             high = middle;
     }
-    return high;
+    return low > 0 ? high : 0; /* 0: the device alone takes longer */
 }
 
 static double loss(const samples *all, const fold_turn *t, const host_time *h, host_part part,
@@ -202,32 +202,38 @@ static bool has_step(const point *pt, host_part last)
                       : seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD] + seconds[PHASE_UPDATE]);
 }
 
+/* Files of `amp=` are of autocast, too: their networks were counted in the type of their weights. */
 static bool is_of(const calibration *cal, const observation *row)
 {
+    const lm_dtype mixed = autocast_of_settings(row->settings), own = calibration_mixed(cal);
+
     return (!cal->dtype || row->dtype == cal->dtype) &&
-           autocast_of_settings(row->settings) == calibration_mixed(cal);
+           (mixed == own ||
+            (mixed && !own && dtype_of_rate(mixed, calibration_product_dtype(cal))));
 }
 
 static lm_status take(const calibration *cal, workloads *loads, const point *pt, const host_time *h,
                       samples *to, lm_error *err)
 {
-    const observation  *row  = pt->row;
-    predictor           who  = { .cal     = cal,
-                                 .loads   = loads,
-                                 .model   = step_model_name(0),
-                                 .network = row->name,
-                                 .input   = *pt->input ? pt->input : NULL,
-                                 .dtype   = row->dtype,
-                                 .mixed   = autocast_of_settings(row->settings) };
-    const model_source  from = { .optimizer = optimizer_name(OPTIMIZER_MOMENTUM) };
-    step_setup          s    = step_setup_of(row->batch, 1);
-    sample             *one  = &to->at[to->n];
-    const bool          eval = to->last == HOST_INFERENCE;
-    const workload_name of   = row_workload(row, eval);
-    step_price          p;
-    double              own, measured;
-    lm_status           status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
+    const observation *row  = pt->row;
+    predictor          who  = { .cal       = cal,
+                                .loads     = loads,
+                                .model     = step_model_name(0),
+                                .network   = row->name,
+                                .input     = *pt->input ? pt->input : NULL,
+                                .dtype     = row->dtype,
+                                .mixed     = calibration_mixed(cal),
+                                .framework = FRAMEWORK_EAGER };
+    const model_source from = { .optimizer = optimizer_name(OPTIMIZER_MOMENTUM) };
+    step_setup         s    = step_setup_of(row->batch, 1);
+    sample            *one  = &to->at[to->n];
+    const bool         eval = to->last == HOST_INFERENCE;
+    workload_name      of   = row_workload(row, eval);
+    step_price         p;
+    double             own, measured;
+    lm_status          status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
 
+    of.mixed  = who.mixed; /* as predictions count it */
     s.program = eval ? PROGRAM_INFERENCE : PROGRAM_TRAINING;
     if (status || (status = predictor_open(&who, &from, err)))
         return status;

@@ -234,6 +234,17 @@ static field_rows rows_of(const predict_options *a, const sides *all, const fiel
     return field_rows_of(&v);
 }
 
+/* Of the first point; decoding has several. */
+static void hint_host(const predict_options *a, const side *m, FILE *out)
+{
+    const scale_question q = question_at(a, m, 0);
+    step_setup           s;
+    lm_error             unsaid;
+
+    if (!m->decode && !scale_setup(&q, nodes_at(a, 0), &s, &unsaid))
+        step_host_hint(m->s->who, &s, &m->first.step, m->label, out);
+}
+
 /* Prints the rows and their basis. */
 static lm_status print_rows(const predict_options *a, sides *all, field_rows *rows,
                             lm_status status, lm_error *err)
@@ -247,6 +258,7 @@ static lm_status print_rows(const predict_options *a, sides *all, field_rows *ro
         const step_watts w = power_choice_watts(&m->power);
 
         step_basis_explain(m->s->who, &m->first.step, m->label, out);
+        hint_host(a, m, out);
         if (m->no_power)
             step_watts_explain(&w, m->s->who->model, m->s->who->machine);
         limit_print(&m->notes, m->label, out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assemble/host_fit.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "crossgpu/elsewhere.h"
@@ -18,7 +19,7 @@ typedef struct transfer_command {
     const char  *learned;  /* NULL: machine files are carried over, not runs */
     const char  *devices;
     struct {
-        const char      *output, *with, *where;
+        const char      *output, *with, *where, *host;
         transfer_options how; /* without doubt_most */
     } machines;
     struct {
@@ -42,6 +43,9 @@ static const option_row option_rows[] = {
     { "where", AT(machines.where), .needs = "with",
       .refusal = "is for the observations of --with, which is missing",
       .help    = "only networks of --with with these settings: dtype=bf16,layout=nhwc" },
+    { "host", AT(machines.host), &type_text, "FILE", NULL, HELP_WHAT,
+      "times of small batches on the new device, measured by examples/pytorch/collect.py; they give the "
+      "host's time per operation (predict --framework)" },
     { "learned", AT(learned), &type_text, "FILE", NULL, HELP_WHAT,
       "written by 'layermeter learn': the argument is a file of runs, not of a machine" },
     { "power", AT(machines.how.power), &type_real, "EXPONENT", "0.5", HELP_HOW,
@@ -229,6 +233,17 @@ static void print_words(const options *o, const carried *w)
     note("intervals are unknown: those of the machine files are");
 }
 
+static lm_status fit_host(const char *path, const registry *reg, calibration *cal, lm_error *err)
+{
+    workloads *loads  = NULL;
+    lm_status  status = workloads_new(reg, &loads, err);
+
+    if (!status && !(status = host_fit(path, loads, cal, err)))
+        host_print(&cal->host, stderr);
+    workloads_free(loads);
+    return status;
+}
+
 static lm_status carry(const options *o, lm_error *err)
 {
     const transfer_command *a    = o->filled;
@@ -244,8 +259,9 @@ static lm_status carry(const options *o, lm_error *err)
     carried                 w    = { .n = 0 };
     lm_status               status;
 
-    if (!(with && (status = open_registry(o, &reg, err))) &&
+    if (!((with || a->machines.host) && (status = open_registry(o, &reg, err))) &&
         !(status = carry_over(&q, reg, &w, err)) &&
+        !(a->machines.host && (status = fit_host(a->machines.host, reg, w.cal, err))) &&
         !(status = machine_save(w.cal, a->machines.output, err))) {
         if (w.obs)
             note_cut_short(w.obs->cut_short, w.obs->path);

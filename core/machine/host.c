@@ -17,6 +17,7 @@ static const key keys[] = {
     { KEY("queue", KEY_FLAG, host_time, queue) },
     { KEY("foreach", KEY_FLAG, host_time, foreach), .above = true },
     { KEY("layouts", KEY_FLAG, host_time, laid), .above = true },
+    { KEY("elsewhere", KEY_FLAG, host_time, elsewhere), .above = true },
 };
 
 void host_both(record *r, calibration *cal, const char *star)

@@ -42,6 +42,7 @@ static lm_status read_heads(shipped_list *list, shipped_machine *m, const ini_do
     m->dtype       = LM_F32;
     m->transferred = value_of(head, "transferred") != NULL;
     m->measured    = !m->transferred || value_of(from, "corrected_by") != NULL;
+    m->host        = ini_find(doc, "host") != NULL;
     m->device      = copy(list->arena, named);
     m->path        = copy(list->arena, doc->path);
     m->settings    = copy(list->arena, value_of(from, "settings"));
@@ -146,4 +147,21 @@ const shipped_machine *shipped_find(const shipped_list *list, const char *name, 
             usual = m;
     }
     return usual;
+}
+
+const shipped_machine *shipped_host(const shipped_list *list, lm_dtype product)
+{
+    const shipped_machine *any = NULL;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const shipped_machine *m = &list->machine[i];
+
+        if (!m->host || !m->measured)
+            continue;
+        if (dtype_of_rate(m->product, LM_F16) == dtype_of_rate(product, LM_F16))
+            return m;
+        if (!any)
+            any = m;
+    }
+    return any;
 }

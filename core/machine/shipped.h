@@ -13,6 +13,7 @@ typedef struct shipped_machine {
     lm_dtype    dtype;       /**< of weights */
     lm_dtype    product;     /**< of products: by settings_rate_dtype() */
     bool        transferred; /**< only a few runs, or nothing, were measured on the device */
+    bool        host;        /**< has the time of an eager framework's host */
     bool        measured;    /**< something was measured: the file may be transferred */
 } shipped_machine;
 
@@ -34,5 +35,11 @@ void      shipped_free(shipped_list *list);
  * @param dtype DTYPE_TF32 for products in TF32; no other type takes such a file
  */
 const shipped_machine *shipped_find(const shipped_list *list, const char *name, lm_dtype dtype);
+
+/**
+ * The first measured file with the time of a framework's host, for products in 16 bits (where autocast
+ * casts) if `product` is, else for others; without one, for any. NULL: none ships.
+ */
+const shipped_machine *shipped_host(const shipped_list *list, lm_dtype product);
 
 #endif

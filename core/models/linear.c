@@ -308,7 +308,8 @@ static lm_status usual_step(const predictor *who, const step_setup *s, unsigned 
     return LM_OK;
 }
 
-/* Divides whole steps of one device into passes, because several ranks hide messages behind passes.
+/* Divides whole steps of one device into passes, because several ranks hide messages behind passes, and
+ * the host's time differs by pass.
  * The division uses terms, with coefficients of families: an assumption. The rest of a step behind
  * the passes is the update. */
 static lm_status divide_step(const predictor *who, const step_setup *s, const workload *load,
@@ -455,7 +456,8 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
         if (!(status = ask(who, f, &counted.load, measured, &to->value, g, err)))
             linear_share_host(who, s, f, measured, &to->value, g);
     }
-    if (!status && (many || s->laid_out || s->again > 0) && part[0] == PHASE_STEP)
+    if (!status && part[0] == PHASE_STEP &&
+        (many || s->laid_out || s->again > 0 || who->framework == FRAMEWORK_EAGER))
         status = divide_step(who, s, &counted.load, measured, out, err);
     if (!status && !(status = linear_products(who, s, &products, &out->rest, err)))
         *(isnan(out->update.value) ? &out->step.value : &out->update.value) += products;

@@ -129,7 +129,7 @@ static void print_rows(size_t rows, double mape, const char *one, const char *mo
         fprintf(out, "; %s of networks left out are off by %.3g %%", more, 100 * mape);
 }
 
-void host_print(const host_time *h, bool elsewhere, FILE *out)
+void host_print(const host_time *h, FILE *out)
 {
     fprintf(
         out,
@@ -139,12 +139,12 @@ void host_print(const host_time *h, bool elsewhere, FILE *out)
         1e6 * h->seconds[HOST_UPDATE]);
     if (h->plane > 0)
         fprintf(out, ", and %.2g us for a plane of a norm", 1e6 * h->plane);
-    print_rows(h->rows, h->mape, "step", "steps", elsewhere, out);
+    print_rows(h->rows, h->mape, "step", "steps", h->elsewhere, out);
     if (host_assumes(h, HOST_INFERENCE)) {
         fprintf(out, "; in inference the time of the forward pass is assumed\n");
         return;
     }
     fprintf(out, "; %.3g us in inference", 1e6 * h->seconds[HOST_INFERENCE]);
-    print_rows(h->inference_rows, h->inference_mape, "pass", "passes", elsewhere, out);
+    print_rows(h->inference_rows, h->inference_mape, "pass", "passes", h->elsewhere, out);
     fputc('\n', out);
 }

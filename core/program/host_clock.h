@@ -56,6 +56,7 @@ typedef struct host_time {
      * uses it
      */
     bool laid;
+    bool elsewhere;                 /**< measured with another device */
     char framework[HOST_FRAMEWORK]; /**< "PyTorch 2.4.0"; HOST_OF_LAYOUTS */
 } host_time;
 
@@ -67,9 +68,8 @@ double host_seconds(const host_time *h, host_part part);
 /**
  * Prints one line: "PyTorch 2.4.0 takes 25 us (forward), 12 us (backward) and 5 us (update) of the
  * host for an operation, by 14 steps; ...".
- * @param elsewhere the steps were measured with another device
  */
-void host_print(const host_time *h, bool elsewhere, FILE *out);
+void host_print(const host_time *h, FILE *out);
 
 /**
  * Times at which host and device become free, in seconds from the start of a step. Starts with

@@ -420,7 +420,7 @@ void fit_notes_warnings(const assembly *a)
         print_unknown_intervals(a->obs, p, a->cal);
     print_runs(&a->runs);
     if (a->cal->host.rows)
-        host_print(&a->cal->host, false, stderr);
+        host_print(&a->cal->host, stderr);
 }
 
 void fit_notes_several(const assemblies *a, const taught_models *t, bool asked, bool done)

@@ -131,7 +131,30 @@ static void print_host(const predictor *who, const char *label, FILE *out)
     if (who->framework != FRAMEWORK_EAGER)
         return;
     begin_note(label, out);
-    host_print(&who->cal->host, who->cal->transferred, out);
+    host_print(&who->cal->host, out);
+}
+
+/* Factor from which on the host of an eager framework is worth a hint. */
+#define HOST_SAID 1.2
+
+void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
+                    const char *label, FILE *out)
+{
+    predictor  eager = *who;
+    prediction with;
+    lm_error   unsaid;
+
+    if (who->framework != FRAMEWORK_NONE || !who->cal || !who->cal->host.rows ||
+        !who->cal->host.queue || who->cal->host.laid || s->laid_out)
+        return;
+    eager.framework = FRAMEWORK_EAGER;
+    eager.scan      = NULL;
+    if (predict_seconds(&eager, s, &with, &unsaid) || !(with.step > HOST_SAID * p->step))
+        return;
+    begin_note(label, out);
+    fprintf(out,
+            "kernels alone; issued one by one by %s, batch %lld takes %.3g ms: --framework eager\n",
+            who->cal->host.framework, (long long)s->batch, 1e3 * with.step);
 }
 
 /* Notes the assumed share of the datasheet's peaks. */

@@ -107,6 +107,10 @@ void links_explain(const calibration *cal, const interconnect *link, bool betwee
  */
 void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out);
 
+/** Notes how long the step takes with the host of an eager framework, if that is much longer and was not asked. */
+void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
+                    const char *label, FILE *out);
+
 /** Facts for columns of power; 0: no power is known. */
 unsigned step_watts_facts(const step_watts *w);
 /** A row of a point, with its power. The caller fills the rest. */

@@ -86,7 +86,7 @@ static bool spread_tells(const device_list *devices, const device *to, const dev
 static lm_status choose(const shipped_list *list, const device_list *devices, const device *of,
                         lm_dtype dtype, device_machine *out, lm_error *err)
 {
-    const shipped_machine *m = shipped_find(list, of->name, dtype), *near;
+    const shipped_machine *m = shipped_find(list, of->name, dtype), *near, *with;
 
     if ((dtype == LM_BF16 || dtype == LM_F8) && !(device_peak(of, dtype) > 0))
         return lm_error_set(err, LM_E_NOTFOUND, "'%.60s' does not compute with %s: take f16",
@@ -105,6 +105,8 @@ static lm_status choose(const shipped_list *list, const device_list *devices, co
     snprintf(out->path, sizeof out->path, "%s", m->path);
     snprintf(out->from, sizeof out->from, "%s", m->device);
     out->n_beside = 0;
+    with          = m->host ? NULL : shipped_host(list, m->product);
+    snprintf(out->host, sizeof out->host, "%s", with ? with->path : "");
     if (!device_same_name(m->device, of->name))
         take_beside(list, devices, of, m, out);
     if (out->n_beside && !spread_tells(devices, of, out, m->product))
@@ -155,12 +157,28 @@ static lm_status load(const device_machine *m, const char *devices, calibration 
     return status;
 }
 
+/* Takes over the host of another file. */
+static lm_status take_host(const char *path, calibration *to, lm_error *err)
+{
+    calibration    *from   = NULL;
+    const lm_status status = machine_load(path, &from, err);
+
+    if (!status) {
+        to->host           = from->host;
+        to->host.elsewhere = true;
+    }
+    calibration_free(from);
+    return status;
+}
+
 lm_status device_machine_load(const device_machine *m, const char *devices, calibration **out,
                               lm_error *err)
 {
     const char *slash  = strrchr(m->path, '/');
     lm_status   status = load(m, devices, out, err);
 
+    if (!status && *m->host && !(*out)->host.rows && (status = take_host(m->host, *out, err)))
+        calibration_free(*out);
     if (!status && !calibration_note(*out, SHIPPED_AS, slash ? slash + 1 : m->path)) {
         calibration_free(*out);
         status = no_memory(err);

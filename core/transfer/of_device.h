@@ -3,7 +3,9 @@
  * devices are transferred together (transfer.h): the share of its datasheet that each device
  * reaches, by class of kernels, near devices first. The spread comes from leaving each device out.
  * This spread is not valid for a device that is farther from all of them than any of them is from
- * the others. For such a device only the nearest file is transferred, with an assumed spread.
+ * the others. For such a device only the nearest file is transferred, with an assumed spread. The
+ * host's time of an eager framework does not belong to the device: without one in the file, it is that
+ * of another file that ships.
  */
 #ifndef TRANSFER_OF_DEVICE_H
 #define TRANSFER_OF_DEVICE_H
@@ -25,6 +27,7 @@ typedef struct device_machine {
         char path[PATH_MAX], from[OF_DEVICE_NAME];
     } beside[OF_DEVICE_BESIDE]; /**< other files that are transferred with it */
     size_t n_beside;
+    char host[PATH_MAX]; /**< a file that ships with a framework's host, if this one has none; "" */
 } device_machine;
 
 /**

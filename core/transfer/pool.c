@@ -107,8 +107,10 @@ static void pool_host(const transfer_source *from, size_t n, calibration *out)
         if (from[i].cal->host.rows && !from[i].cal->host.laid &&
             (!of || from[i].weight > of->weight))
             of = &from[i];
-    if (of)
-        out->host = of->cal->host;
+    if (of) {
+        out->host           = of->cal->host;
+        out->host.elsewhere = true;
+    }
 }
 
 /* Formulas of features describe networks between nodes, which stay unchanged. */

@@ -91,19 +91,20 @@ class Builder:
         of = [n for n in (recipe.of if self.corrected else roots(name)) if os.path.exists(self.path(n)) or self.make(n)]
         carried = os.path.join(work, "carried.ini") if sets else self.path(name)
         self.run(work, "transfer", *map(self.path, of), "--from", ",".join(RECIPES[n].device for n in of), "--to", recipe.device,
-                 *(("--with", measured) if measured else ()), "-o", carried)
+                 *(("--with", measured) if measured else ()), *self.hosted(recipe, work), "-o", carried)
         if sets:
             write(os.path.join(work, "laid.csv"), [row for s in sets for row in s.rows(self.data)], origins(sets))
             self.run(work, "fit", "laid.csv", "--from", "carried.ini", "--kernels", "--interconnect", LINKS[recipe.device], "-o", self.path(name))
 
-    @staticmethod
-    def hosted(recipe, work):
+    def hosted(self, recipe, work):
         """PyTorch's times in one file, which says of itself what the first says."""
+        if not (self.corrected and getattr(recipe, "host", ())):
+            return ()
         lines = [list(open(os.path.join(HERE, "measured", host))) for host in recipe.host]
         with open(os.path.join(work, "host.csv"), "w") as out:
             out.writelines(lines[0])
             out.writelines(line for more in lines[1:] for line in more if not line.startswith(("#", "kind,")))
-        return "host.csv"
+        return "--host", "host.csv"
 
     def make(self, name):
         recipe = ALL[name]
@@ -113,8 +114,7 @@ class Builder:
             if isinstance(recipe, Carried):
                 self.carry(name, work, measured, self.laid(name))
             else:
-                host = ("--host", self.hosted(recipe, work)) if getattr(recipe, "host", ()) else ()
-                self.run(work, "fit", measured, *host, "-o", self.path(name))
+                self.run(work, "fit", measured, *self.hosted(recipe, work), "-o", self.path(name))
         return self.path(name)
 
 

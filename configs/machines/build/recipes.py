@@ -16,8 +16,8 @@ class Carried:
     """Carried over from other files by datasheets; corrected by measurements of the device where there are some, and its kernels by
     steps under layouts."""
 
-    def __init__(self, device, of, *sources, laid=()):
-        self.device, self.of, self.sources, self.laid = device, of, sources, laid
+    def __init__(self, device, of, *sources, laid=(), host=()):
+        self.device, self.of, self.sources, self.laid, self.host = device, of, sources, laid, host
 
 
 A100 = Campaigns(("paik_a100",), LAYOUT)
@@ -41,7 +41,7 @@ RECIPES = {
     "l4-amp": Carried("L4", (AMP_4090,)),
     "l40s-amp": Carried("L40S", (AMP_4090,)),
     AMP_H100: Carried("H100 80GB HBM3", (AMP_A100,), OwnSteps(LAYOUT, "h100-sxm-pytorch-nhwc.csv", "h100-sxm-pytorch-nhwc-unseen.csv"),
-                      laid=(Hf3d(),)),
+                      laid=(Hf3d(),), host=("h100-sxm-pytorch-nhwc.csv", "h100-sxm-pytorch-mixed.csv", "h100-sxm-pytorch-inference-nhwc.csv")),
     "h100-pcie-amp": Carried("H100 PCIe", (AMP_H100,)),
     "h200-amp": Carried("H200", (AMP_H100,)),
     "b200-amp": Carried("B200", (AMP_H100,)),
