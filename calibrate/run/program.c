@@ -43,48 +43,47 @@ VALUE_TYPE(type_tasks, int64_t, read_tasks);
 
 static const option_row option_rows[] = {
     { "for", AT(networks),
-      .help =
-          "networks to be predicted later: resnet50,vgg16 (default: a mix of the shipped ones)" },
+      .help = "networks to predict later: resnet50,vgg16 (default: a mix of the shipped ones)" },
     { "dry-run", AT(script.dry_run), &type_flag, NULL, NULL, HELP_WHAT,
-      "list the points and the time they will take, measure nothing" },
+      "list the points and their expected times, and measure nothing" },
     { "nodes", AT(script.job.nodes), &type_tasks, "N",
-      .help = "--slurm: nodes (default: as the sweep asks for)" },
+      .help = "--slurm: number of nodes (default: as many as the sweep uses)" },
     { "tasks-per-node", AT(script.job.tasks_per_node), &type_tasks, "N", NULL, HELP_WHERE,
-      "--slurm: ranks of each node (default: its GPUs, or as the sweep asks for)" },
+      "--slurm: ranks per node (default: its GPUs, or as many as the sweep uses)" },
     { "gpus-per-node", AT(script.job.gpus_per_node), &type_tasks, "N", NULL, HELP_WHERE,
-      "--slurm: GPUs of each node (default: none)" },
+      "--slurm: GPUs per node (default: none)" },
     { "allow-mixed", AT(allow_mixed), &type_flag, NULL, NULL, HELP_WHERE,
-      "measure although the ranks' hardware differs" },
+      "measure even if the hardware differs between ranks" },
     { "budget", AT(budget), &type_seconds, "TIME", NULL, HELP_HOW,
-      "end within 5min, 90s ...: the most useful points come first", .least = OPTION_ABOVE_0,
-      .outside = "must be more than nothing, such as 5min" },
+      "end within this time, 5min or 90s: the most useful points come first",
+      .least = OPTION_ABOVE_0, .outside = "must be more than nothing, such as 5min" },
     { "machine", AT(machine), .heading = HELP_HOW,
       .help = "take expected times from this machine file, instead of a guess" },
     { "time", AT(script.job.seconds), &type_seconds, "TIME", NULL, HELP_HOW,
       "--slurm: time limit (default: twice the expected time, and 10 min)" },
     { "output", AT(output), .argument = "FOLDER/",
-      .help = "folder for all results, or a .csv for the observations alone (also -o; needed)" },
+      .help = "folder for all results, or a .csv for the observations alone (also -o; required)" },
     { "resume", AT(script.resume), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "continue what -o holds: measure only what is missing" },
-    { "force", AT(script.force), &type_flag, NULL, NULL, HELP_OUTPUT, "replace what -o holds" },
+      "continue the run in -o: measure only the missing points" },
+    { "force", AT(script.force), &type_flag, NULL, NULL, HELP_OUTPUT, "replace the results in -o" },
     { "slurm", AT(script.slurm), &type_text, "FILE", NULL, HELP_OUTPUT,
-      "write a batch script for sbatch, measure nothing (-: to stdout)" },
-    { "quiet", AT(quiet), &type_flag, NULL, NULL, HELP_OUTPUT, "no progress" },
-    { "format", AT(format), .help = "of --dry-run" },
+      "write a batch script for sbatch, and measure nothing (-: to stdout)" },
+    { "quiet", AT(quiet), &type_flag, NULL, NULL, HELP_OUTPUT, "print no progress" },
+    { "format", AT(format), .help = "format of --dry-run" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "Writes observations.csv, machine.ini (for predict and scale), report.txt and report.json into the\n"
-    "folder. SWEEP is a file, or the name of an installed sweep: quick, standard, thorough, layers and\n"
+    "The folder gets observations.csv, machine.ini (for predict and scale), report.txt and report.json.\n"
+    "SWEEP is a file, or the name of an installed sweep: quick, standard, thorough, layers and\n"
     "collectives measure CPUs; quick-gpu, standard-gpu ... measure NVIDIA GPUs. With --budget the whole\n"
     "run ends within that time, after 500 points at most. The next point is always the one that narrows\n"
     "the intervals of later predictions (--for) most, per second. Without --budget every point is\n"
-    "measured, in the sweep's order.\n"
+    "measured, in the order of the sweep.\n"
     "\n"
-    "Each point is appended as soon as it is measured. A run that is killed leaves a valid file, and\n"
-    "--resume continues it. Points that need more ranks than there are, are left out and counted. As\n"
-    "root, Open MPI asks for OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.\n";
+    "Each point is written as soon as it is measured. A killed run leaves a valid file, and --resume\n"
+    "continues it. Points that need more ranks than the run has are skipped and counted. As root, Open\n"
+    "MPI needs OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.\n";
 
 static const char examples[] =
     "  mpirun -np 2 layermeter calibrate standard -o cluster/ --budget 5min\n"

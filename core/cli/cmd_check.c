@@ -18,30 +18,35 @@ typedef struct check_command {
 #define AT(member) OPTION_AT(check_command, member)
 
 static const option_row option_rows[] = {
-    { "type", AT(type), &type_text, "NAME", NULL, HELP_WHAT, "only this layer type" },
+    { "type", AT(type), &type_text, "NAME", NULL, HELP_WHAT, "check only this layer type" },
     { "cases", AT(cases), &type_whole, "N", "300", HELP_HOW, "legal uses to generate for each type",
       .least = 1, .most = 1e6, .outside = "expected 1 to 1000000" },
-    { "seed", AT(seed), .help = "another number generates other uses" },
+    { "seed", AT(seed), .help = "seed of the generated uses" },
     { "time", AT(limits.seconds), &type_seconds, "TIME", "30s", HELP_HOW,
       "a type that takes longer is reported as hanging", .least = 0.01, .most = 1e6,
       .outside = "expected 10ms or more" },
     { "memory", AT(limits.bytes), .fallback = "1GiB", .heading = HELP_HOW, .least = 1 << 20,
-      .outside = "expected 1MiB or more", .help = "memory that a type can get" },
+      .outside = "expected 1MiB or more", .help = "memory limit of a type" },
     { "badge", AT(badge), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "only a line of Markdown for a page about the plugin, if all types keep the contract" },
+      "if all types keep the contract, print only a Markdown badge for a page about the plugin" },
     { "format", AT(format) },
     { .name = NULL },
 };
 
 static const char details[] =
-    "Generates parameters and input shapes for each type and calls its functions. They must succeed, or\n"
-    "refuse with a reason. Equal questions must get equal answers, in any order. Kernels must have the\n"
-    "FLOPs of cost() and at least its bytes. Work must grow with the batch. Nothing may overflow, and\n"
-    "arguments must stay as they are. A type without a legal use fails, because it was not tested.\n"
-    "'legal' and 'refused' count uses. 'scaled' counts the legal uses whose FLOPs grew in proportion to\n"
-    "the batch, or in equal steps if the outputs do not grow with it. Without FILE all plugins that are\n"
-    "found are checked. The exit status is 1 if a type breaks the contract; the use that shows it is\n"
-    "printed as a model file.\n";
+    "The command generates parameters and input shapes for each layer type, and calls the functions of\n"
+    "the type. These are the rules of the contract:\n"
+    "  Each call succeeds, or refuses the use with a reason.\n"
+    "  Equal calls return equal results, in any order.\n"
+    "  Kernels have the FLOPs of cost(), and at least its bytes.\n"
+    "  Work grows with the batch.\n"
+    "  No number overflows, and no argument is changed.\n"
+    "\n"
+    "A type that refuses every use fails, because nothing was tested. 'legal' and 'refused' are numbers\n"
+    "of uses. 'scaled' is the number of legal uses whose FLOPs grow in proportion to the batch; if the\n"
+    "outputs do not grow with the batch, in equal steps. Without FILE the command checks all plugins that\n"
+    "it finds. If a type breaks the contract, the exit status is 1; a model file with the use that shows\n"
+    "it is printed.\n";
 
 static const char examples[] = "  layermeter check ./swish.so\n"
                                "  layermeter check --type conv2d --cases 5000 --seed 7\n";
@@ -144,5 +149,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_check =
-    COMMAND("check", "[FILE...]", "Check that plugins keep the contract of layer types",
+    COMMAND("check", "[FILE...]", "Check that the layer types of plugins keep their contract",
             check_command, 0, ARGUMENTS_MAX, NULL, run);

@@ -39,7 +39,7 @@ static const char *model_words(char *buffer, size_t size)
 
 static const option_row option_rows[] = {
     { "bytes", AT(bytes), &type_sizes, "LIST", "64KiB..1GiB*4", HELP_WHAT,
-      "size S of the vector that each rank has or receives, the larger one" },
+      "size S of the vector that each rank has or receives (the larger of the two)" },
     { "nodes", AT(nodes), .fallback = "2..64*2" },
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
     { "kind", AT(kind), &type_text, "NAME", "all-reduce", HELP_WHAT, "kind of collective",
@@ -48,37 +48,36 @@ static const option_row option_rows[] = {
       "groups of devices on the same nodes that communicate at the same time", .least = 1,
       .most = 1e6, .outside = "must be 1 to 1000000" },
     { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_HOW,
-      "algorithm that is forced, such as ring (default: the library's own choice)" },
+      "algorithm, such as ring (default: the library's choice)" },
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
       "model of the times, or a published formula", .words = model_words },
     { "device", AT(device),
-      .help =
-          "in place of a machine file: the one that ships for the device, with its interconnect" },
+      .help = "instead of a machine file: the shipped file of this device, with its interconnect" },
     { "devices", AT(devices_file) },
     OPTION_GROUP(collectives_options, link, link_option_rows),
     { "plot", AT(plot), .argument = "FILE", .heading = HELP_OUTPUT,
-      .help = "draw times over bytes, .svg, .png or .pdf (needs gnuplot)" },
+      .help = "plot times over bytes: FILE.svg, .png or .pdf (needs gnuplot)" },
     { "keep-script", AT(keep_script) },
     { "format", AT(format) },
     { .name = NULL },
 };
 
 static const char details[] =
-    "A machine file holds coefficients of collectives, within a node and between nodes, for each measured\n"
-    "kind and algorithm. 'layermeter calibrate' measures them; 'layermeter import' reads them from logs\n"
-    "of nccl-tests or OSU's benchmarks.\n"
+    "A machine file has coefficients of collectives, within a node and between nodes, for each measured\n"
+    "kind and algorithm. 'layermeter calibrate' measures them. 'layermeter import' reads them from logs\n"
+    "of nccl-tests or of OSU's benchmarks.\n"
     "\n"
-    "S is the size that nccl-tests prints: what a rank receives in an all-gather, and what a rank holds\n"
-    "in a reduce-scatter or an all-to-all. Algorithm bandwidth is S over time. Bus bandwidth is algorithm\n"
-    "bandwidth times the bytes that a rank of a ring sends for each byte. That factor is 2 (n - 1) / n in\n"
-    "an all-reduce, (n - 1) / n in an all-gather, a reduce-scatter and an all-to-all, and 1 in the\n"
-    "others.\n"
+    "S is the size that nccl-tests prints. In an all-gather it is what a rank receives; in a\n"
+    "reduce-scatter or an all-to-all it is what a rank has. Algorithm bandwidth is S divided by the time.\n"
+    "Bus bandwidth is algorithm bandwidth times the bytes that a rank of a ring sends for each byte of S.\n"
+    "This factor is 2 (n - 1) / n in an all-reduce; (n - 1) / n in an all-gather, a reduce-scatter and an\n"
+    "all-to-all; 1 in the others.\n"
     "\n"
-    "low and high are a 90 % prediction interval, from measured / predicted of networks or numbers of\n"
-    "nodes that were left out of the fit. 'beyond' names values outside the measured range, and the\n"
-    "factor. The time of a kind that was not measured follows from all-reduces, by its bytes and\n"
-    "messages, and the output says so. Everything else that was not measured is refused. --bandwidth\n"
-    "describes the network between nodes, which is then assumed.\n"
+    "low and high are a 90 % prediction interval, from measured / predicted of held-out networks or\n"
+    "numbers of nodes. 'beyond' names values outside the measured range, with the factor. If a kind was\n"
+    "not measured, its time follows from all-reduces, by its bytes and messages; the output says so. Any\n"
+    "other prediction without a measurement is refused. --bandwidth describes the network between nodes;\n"
+    "its times then count as assumed.\n"
     "'layermeter allreduce' is the same command.\n";
 
 static const char examples[] =
@@ -114,10 +113,11 @@ static lm_status check(options *o, lm_error *err)
     char                       words[200];
 
     if (!o->n_arguments == !q->device)
-        return lm_error_set(err, LM_E_ARG,
-                            o->n_arguments
-                                ? "--device: takes the place of a machine file: give one of the two"
-                                : "on what? give a machine file, or --device NAME, such as H100");
+        return lm_error_set(
+            err, LM_E_ARG,
+            o->n_arguments ? "--device: takes the place of a machine file: give one of the two"
+                           : "no machine is given: give a machine file, or --device NAME, such "
+                             "as H100");
     if (collective_kind_find(q->kind, &kind, err))
         return misused(o, &q->kind, err, "%s", err->text);
     if (asked_model_known(q->model))

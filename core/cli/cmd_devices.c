@@ -19,15 +19,16 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Peaks are those of dense matrices, at the listed clock. Names match in any case and punctuation, as\n"
-    "people write them or as drivers report them. A file of your own (--devices) is read first. Its\n"
-    "sections are devices, its keys those of the shipped file, and values have units:\n"
+    "Peaks are those of dense matrices, at the listed clock. Names match in any case and with any\n"
+    "punctuation, both as people write them and as drivers report them. --devices names your own file,\n"
+    "which is read first. Its sections are devices. Its keys are those of the shipped file, and its\n"
+    "values have units:\n"
     "  [my board]\n"
     "  f32       = 15.7 TFLOP/s\n"
     "  bandwidth = 900 GB/s\n"
-    "Also: f64 f32_matrix tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores rt_cores bus l1\n"
-    "shared threads clock base_clock power class also architecture capability link source note. What is\n"
-    "not given is unknown. f32_matrix is that of matrix cores that multiply in f32.\n";
+    "Further keys: f64 f32_matrix tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores rt_cores\n"
+    "bus l1 shared threads clock base_clock power class also architecture capability link source note. A\n"
+    "missing key means unknown. f32_matrix is the peak of matrix cores that multiply in f32.\n";
 
 static const char examples[] = "  layermeter devices\n"
                                "  layermeter devices 'Tesla T4'\n"
@@ -58,8 +59,8 @@ static const char *shipped_words(const void *record, size_t i, char *room)
         const shipped_machine *m = &r->shipped->machine[i];
 
         if (device_same_name(m->device, r->of.name))
-            text_add(room, FIELD_TEXT_MAX, "%s%s%s", *room ? ", " : "",
-                     text_dtype_name(m->product), m->transferred ? " (transferred)" : "");
+            text_add(room, FIELD_TEXT_MAX, "%s%s%s", *room ? ", " : "", text_dtype_name(m->product),
+                     m->transferred ? " (transferred)" : "");
     }
     return room;
 }

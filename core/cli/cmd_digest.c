@@ -26,32 +26,33 @@ typedef struct digest_options {
 
 static const option_row option_rows[] = {
     { "device", AT(device),
-      .needed = "--device is needed: the GPU, as 'layermeter devices' names it",
-      .help   = "the GPU, as 'layermeter devices' names it (needed)" },
+      .needed = "--device is required: the GPU of the trace, by a name of 'layermeter devices'",
+      .help   = "GPU of the trace, by a name of 'layermeter devices' (required)" },
     { "devices", AT(devices) },
     { "workload", AT(workload), &type_text, "TEXT", "", HELP_WHAT,
-      "name of the work: the same text for the same work" },
+      "name of the work; runs of the same work have the same name" },
     { "group", AT(group), &type_text, "TEXT", "", HELP_WHAT,
-      "runs that 'learn' leaves out together, such as the network's name" },
+      "name of a group, such as the network; 'learn' leaves out all its runs together" },
     { "seconds", AT(seconds), &type_seconds, "TIME", NULL, HELP_WHAT,
-      "time of an epoch or a step (default: of the epochs found in the trace)",
+      "time of an epoch or a step (default: the time of the epochs in the trace)",
       .least = OPTION_ABOVE_0, .outside = "expected more than 0 s, found" },
     { "metric", AT(metrics), &type_names, "LIST", NULL, HELP_WHAT,
-      "columns of the trace (default: all that are known)" },
+      "columns of the trace (default: all known columns)" },
     { "gpu", AT(trace.gpu) },
     { "interval", AT(trace.interval) },
     { "append", AT(append), &type_text, "FILE", NULL, HELP_OUTPUT,
-      "add the row to this file, whose columns must be the same" },
+      "append the row to this file, which must have the same columns" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "TRACE is any trace that 'layermeter epochs' reads. The output is a header and a row for 'layermeter\n"
-    "learn' and 'layermeter transfer --learned'. The row has the device and the seconds of a steady\n"
-    "epoch. Of each metric it has the mean, deviation, least value, quartiles and largest value over\n"
-    "these epochs (power_draw_mean_w). Start-up, warm-ups and idle time do not count. Names of columns\n"
-    "are those of the tool: learn only from traces of one tool. With --seconds a trace without epochs\n"
-    "counts as a whole.\n";
+    "TRACE is any file that 'layermeter epochs' reads. The output is a header and one row, for\n"
+    "'layermeter learn' and 'layermeter transfer --learned'. The row has the device and the time of a\n"
+    "steady epoch. For each metric it has the mean, the standard deviation, the minimum, the quartiles\n"
+    "and the maximum over these epochs (power_draw_mean_w). Start-up, warm-up and idle time are left out.\n"
+    "\n"
+    "The columns have the names that the recording tool uses: learn only from traces of one tool. A trace\n"
+    "without epochs needs --seconds. The statistics then cover the whole trace.\n";
 
 static const char examples[] =
     "  layermeter digest t4.csv --device T4 --workload resnet50-b32 --group resnet50 --append runs.csv\n"
@@ -115,8 +116,8 @@ static lm_status append(const char *path, const row *r, lm_error *err)
 
     if (!status && n && !same_head(text, r))
         status = lm_error_set(err, LM_E_ARG,
-                              "%s: other columns than those of this trace: traces that are learned "
-                              "from together have the same metrics (--metric)",
+                              "%s: its columns differ from those of this trace: 'learn' needs the "
+                              "same metrics in all traces (--metric)",
                               path);
     if (!status && !(status = file_draft_open(&draft, path, err))) {
         if (n)
@@ -130,7 +131,7 @@ static lm_status append(const char *path, const row *r, lm_error *err)
     return status;
 }
 
-/* 'learn' goes by the datasheet. */
+/* 'learn' needs the datasheet. */
 static lm_status check_device(const digest_options *a, lm_error *err)
 {
     device_list  *list = NULL;
@@ -163,6 +164,6 @@ static lm_status run(const options *o, lm_error *err)
     return status;
 }
 
-const command cmd_digest = COMMAND(
-    "digest", "TRACE", "Turn a trace of GPU metrics into a run, to learn from or to transfer",
-    digest_options, 1, 1, NULL, run);
+const command cmd_digest =
+    COMMAND("digest", "TRACE", "Convert a trace of GPU metrics to a run for 'learn' or 'transfer'",
+            digest_options, 1, 1, NULL, run);

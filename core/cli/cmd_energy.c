@@ -32,27 +32,27 @@ typedef struct energy_options {
 VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
 static const option_row option_rows[] = {
-    { "batch", AT(batch), &type_count, "N", "32", .help = "samples of each device and micro-step" },
+    { "batch", AT(batch), &type_count, "N", "32", .help = "samples per device and micro-step" },
     OPTION_GROUP(energy_options, session, session_option_rows),
     { "dataset", AT(dataset.samples) },
     { "tokens", AT(dataset.tokens) },
     { "clocks", AT(clocks), &type_ascending, "LIST", NULL, HELP_WHAT,
-      "MHz to compare, 600,900,1200 (default: 16 steps up to the highest)" },
+      "clocks to compare, in MHz: 600,900,1200 (default: 16 steps up to the highest)" },
     { "power-limit", AT(limits), &type_ascending, "LIST", NULL, HELP_WHAT,
-      "power limits to compare instead, watts: 150,200,250", .excludes = "clocks",
-      .refusal = "a device keeps a clock or a limit: give one of the two" },
-    { "nodes", AT(nodes), .argument = "N", .fallback = "1",
-      .help = "nodes, which a network connects" },
+      "power limits to compare instead of clocks, in watts: 150,200,250", .excludes = "clocks",
+      .refusal = "a device keeps a clock or a power limit: give one of the two" },
+    { "nodes", AT(nodes), .argument = "N", .fallback = "1", .help = "number of nodes" },
     { "gpus", AT(gpus) },
     { "devices-per-node", AT(how.setup.devices) },
-    { "power-cap", .help = "power limit to keep to, 120W: the clock falls until it is kept",
+    { "power-cap", .help = "power limit, 120W: the clock falls until the device keeps it",
       .excludes = "power-limit",
-      .refusal  = "is one limit, beside clocks: --power-limit has several" },
+      .refusal =
+          "is one limit for all clocks, and --power-limit compares limits: give one of the two" },
     OPTION_GROUP(energy_options, power, power_option_rows),
     OPTION_GROUP(energy_options, power, grid_option_rows),
     OPTION_GROUP(energy_options, power, knee_option_rows),
     { "energy-price", AT(energy_price), &type_kwh, "MONEY/kWh", NULL, HELP_WHERE,
-      "of electricity, 0.30EUR/kWh: adds what an epoch costs" },
+      "price of electricity, 0.30EUR/kWh: also print its cost for an epoch" },
     OPTION_GROUP(energy_options, layout, layout_option_rows),
     OPTION_GROUP(energy_options, layout, layout_recompute_rows),
     OPTION_GROUP(energy_options, how, phase_option_rows),
@@ -62,30 +62,30 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "The first row is the step at the clock that the device chooses. Then comes one row for each of\n"
-    "--clocks, with the clock held there. Time bound by arithmetic grows as the clock falls; the time of\n"
-    "traffic, launches and all-reduces stays.\n"
+    "The first row is the step at the clock that the device chooses. Each of --clocks has a row, with\n"
+    "that clock fixed. Time that is bound by arithmetic grows as the clock falls. The time of memory\n"
+    "traffic, launches and all-reduces stays the same.\n"
     "\n"
-    "Power is idle power plus dynamic power, which is proportional to clock x voltage^2. The voltage is\n"
-    "constant up to --voltage-knee and proportional to the clock above, unless a fit knows better. If\n"
-    "power would exceed the limit, the clock falls until it does not. Energy is that of all devices; EDP\n"
-    "is energy times time. 'best' names the best clocks for time, energy and EDP.\n"
+    "Power is idle power plus dynamic power. Dynamic power is proportional to clock x voltage^2. The\n"
+    "voltage is constant up to --voltage-knee and proportional to the clock above it, unless a fit\n"
+    "determined it. If power would exceed the limit, the clock falls until it does not. Energy is that of\n"
+    "all devices; EDP is energy times time. 'best' marks the best clocks for time, energy and EDP.\n"
     "\n"
-    "--power-limit compares limits instead of clocks. The answer follows from measured steps of this\n"
-    "network and batch, if there are three limits or more (column power_limit_w). Its intervals are those\n"
-    "of left-out limits. Other steps run at the clock that the limit allows.\n"
+    "--power-limit compares power limits instead of clocks. If this network and batch were measured under\n"
+    "three limits or more (column power_limit_w), the answer follows from these steps. Its intervals come\n"
+    "from held-out limits. Other steps run at the clock that the limit allows.\n"
     "\n"
-    "With a layout (--tp 8 --pp 4, or --layout 'tp8 pp4') the energy is split into computing, waiting for\n"
-    "messages, and bubbles in the pipeline. The power of a waiting device is the measured one. If it was\n"
-    "not measured, it is assumed halfway between idle and full load.\n"
+    "With a layout (--tp 8 --pp 4, or --layout 'tp8 pp4') the energy is divided into computing, waiting\n"
+    "for messages, and bubbles of the pipeline. A waiting device draws its measured power. If this was\n"
+    "not measured, the device is assumed to draw the mean of idle power and full load.\n"
     "\n"
-    "'power by' names the source of the power. It is fitted (power_w of observations), or assumed from\n"
-    "--idle-power. Then a device takes the datasheet's limit while it computes or moves bytes, and idle\n"
-    "power while it waits. A model that learned single layers (fit --model) predicts the step, and\n"
-    "nicolai its power, too. The default model's coefficients in the machine file tell which part of the\n"
-    "time follows the clock. If nicolai learned several clocks (fit --where clock=900 --model nicolai),\n"
-    "it predicts each of them. Its answer at the nearest clock is scaled to other clocks, as steps of\n"
-    "other models are.\n";
+    "'power by' names the source of the power: a fit (power_w of observations), or the assumption with\n"
+    "--idle-power. With --idle-power a device draws the power limit of its datasheet while it computes or\n"
+    "moves bytes, and idle power while it waits. A model that learned single layers (fit --model)\n"
+    "predicts the step; nicolai also predicts the power. The coefficients of the default model then\n"
+    "determine which part of the time depends on the clock. If nicolai learned several clocks (fit\n"
+    "--where clock=900 --model nicolai), it predicts each of them. Other clocks are scaled from the\n"
+    "nearest one, as for other models.\n";
 
 static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --batch 64\n"

@@ -28,32 +28,39 @@ static const option_row option_rows[] = {
     { "interval", AT(trace.interval) },
     { "format", AT(format) },
     { "plot", AT(plot), .excludes = "follow",
-      .refusal = "a trace that is followed has no end and cannot be drawn",
-      .help    = "draw the trace and where epochs begin: .svg, .png or .pdf" },
+      .refusal = "with --follow the trace has no end: it cannot be plotted",
+      .help    = "plot the trace and the start of each epoch: .svg, .png or .pdf" },
     { "keep-script", AT(keep_script) },
     { "follow", AT(trace.follow), &type_flag, NULL, NULL, HELP_HOW,
-      "wait for more, and print epochs as they end" },
+      "wait for new rows, and print each epoch when it ends" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "TRACE is the output of one of these, plain or gzip, or '-' for stdin; its first lines tell which:\n"
+    "TRACE is the output of one of these tools, plain or gzip; '-' is stdin. The first lines of the file\n"
+    "show which tool wrote it.\n"
     "  dcgmi dmon -e 1002,1005 -d 100                                    (no times: --interval 100ms)\n"
     "  nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv -lms 100\n"
     "  nvidia-smi dmon -s pu -o DT\n"
     "  dcgm-exporter or any Prometheus exporter, scrape after scrape     (without times: --interval)\n"
-    "or CSV with named columns: a time (timestamp, time_s, ...), a GPU (index, gpu, ...), metrics.\n"
+    "TRACE can also be CSV with named columns: a time (timestamp, time_s, ...), a GPU (index, gpu, ...)\n"
+    "and metrics.\n"
     "\n"
-    "Rows: startup, warmup (longer epochs at the beginning), epoch (steady: these count), irregular,\n"
-    "missing (without samples), partial, idle. 'confidence' is an epoch's correlation with the mean of\n"
-    "the others. The steady epoch time is the mean of the steady epochs, with its 90 % interval. If\n"
-    "nothing repeats, or if there are fewer than two epochs, the command says so and exits with 1.\n"
+    "Each row is startup, warmup (longer epochs at the start), epoch (steady), irregular, missing\n"
+    "(without samples), partial or idle. 'confidence' is the correlation of an epoch with the mean of the\n"
+    "others. The epoch time is the mean of the steady epochs, with a 90 % interval. If nothing repeats,\n"
+    "or if there are fewer than two epochs, the command says so and exits with 1.\n"
     "\n"
-    "Methods: layermeter (autocorrelation at all scales, then dynamic programming); hurlee (Hur & Lee\n"
-    "2024: peaks of Luminol's anomaly score, three rounds) and hurlee-code (as released); changepoints\n"
-    "(PELT); ruptures (every change point) and jenks (natural break), their comparators. All but\n"
-    "layermeter and changepoints take the mean of all intervals between the places that they find. The\n"
-    "90 % interval of hurlee is then that of one epoch; ruptures and jenks have none.\n";
+    "Methods:\n"
+    "  layermeter: autocorrelation at all scales, then dynamic programming\n"
+    "  hurlee: Hur & Lee 2024: peaks of Luminol's anomaly score, in three rounds\n"
+    "  hurlee-code: the same method, as their released code runs it\n"
+    "  changepoints: PELT\n"
+    "  ruptures, jenks: the methods that Hur & Lee compare with: every change point, and natural breaks\n"
+    "\n"
+    "layermeter and changepoints take the mean of the steady epochs. The other methods take the mean of\n"
+    "all intervals between the points that they find. The 90 % interval of hurlee is that of one epoch.\n"
+    "ruptures and jenks have no interval.\n";
 
 static const char examples[] =
     "  layermeter epochs dcgmi.txt --interval 100ms\n"
@@ -100,10 +107,10 @@ static void print_words(const trace_chosen *t, const epochs *e, epochs_method m,
     if (!isnan(e->evaluation))
         fprintf(
             out,
-            "another level at the end of each: %.0f %% of the epoch (evaluation, saving, loading)\n",
+            "another level at the end of each epoch: %.0f %% of its time (evaluation, saving, loading)\n",
             100 * e->evaluation);
     for (size_t i = 0; i < e->n_periods; i++)
-        fprintf(out, "within: something repeats every %.4g s (steps?), correlation %.2f\n",
+        fprintf(out, "within an epoch: a pattern repeats every %.4g s (steps?), correlation %.2f\n",
                 e->period[i].seconds, e->period[i].strength);
     if (*e->note)
         fprintf(out, "note: %s\n", e->note);
@@ -283,7 +290,7 @@ static lm_status check(options *o, lm_error *err)
     if (a->trace.follow && (a->method == EPOCHS_HURLEE || a->method == EPOCHS_HURLEE_CODE))
         return misused(
             o, &a->method, err,
-            "%s looks at the second half of a training that has ended: not with --follow",
+            "%s needs a finished run: it reads the second half of the trace: leave out --follow",
             epochs_method_names[a->method]);
     return LM_OK;
 }

@@ -38,10 +38,10 @@ VALUE_TYPE(type_extrap, extrap_format, extrap_format_parse);
 
 static const option_row option_rows[] = {
     { "name", AT(measured.names), &type_text, "NAME", NULL, HELP_WHAT,
-      "measurements: of this network alone", .repeats = true },
+      "measurements: export only this network", .repeats = true },
     { "kind", AT(measured.kind), &type_text, "KIND", NULL, HELP_WHAT,
-      "measurements: of this kind (default: the first there is of network, counts, collective, "
-      "layer, kernel, stream)" },
+      "measurements: export this kind (default: the first that the file has of network, counts, "
+      "collective, layer, kernel, stream)" },
     { "batch", AT(predicted.batch), .fallback = "32",
       .help = "predictions: samples per device: 8, or 1,2,4, or 1..64*2" },
     OPTION_GROUP(export_options, predicted.session, session_option_rows),
@@ -54,21 +54,21 @@ static const option_row option_rows[] = {
     OPTION_GROUP(export_options, predicted.layout, layout_recompute_rows),
     { "output", AT(output) },
     { "format", AT(format), &type_extrap, "FORMAT", "extra-p",
-      .help = "extra-p (its text format) or extra-p-jsonl" },
+      .help = "extra-p (Extra-P's text format) or extra-p-jsonl (its JSON Lines)" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "Measurements are a file of observations; predictions are a network with --machine or --device.\n"
-    "Regions are networks; constant values stand behind the name. Metrics are phases, in seconds.\n"
-    "Parameters are the values that vary: nodes, devices (of each node), ranks, batch, bytes,\n"
-    "bucket_bytes, threads. Several rows of one point are its repetitions. Flagged rows are used only if\n"
-    "there are no others.\n"
+    "The command exports measurements from a file of observations, or predictions for a NETWORK with\n"
+    "--machine or --device. A region is a network; constant values follow its name. Metrics are phases,\n"
+    "in seconds. Parameters are the values that vary: nodes, devices (per node), ranks, batch, bytes,\n"
+    "bucket_bytes, threads. Several rows of one point are its repetitions. Flagged rows are exported only\n"
+    "if a point has no others.\n"
     "\n"
-    "Extra-P's format cannot hold least times, percentiles, clocks, flags and bounds. A predicted sync is\n"
-    "the part that the backward pass does not hide; a sync of one rank is 0. The text format needs every\n"
-    "point of every region and metric. If points are missing, take extra-p-jsonl, or --name. 'layermeter\n"
-    "import extra-p' reads the text again.\n";
+    "Extra-P's format cannot hold minimum times, percentiles, clocks, flags and bounds. A predicted sync\n"
+    "is the part that does not overlap with the backward pass; on one rank it is 0. The text format needs\n"
+    "every point of every region and metric. If points are missing, use extra-p-jsonl, or --name.\n"
+    "'layermeter import extra-p' reads the text format.\n";
 
 static const char examples[] =
     "  layermeter export observations.csv -o observations.txt\n"

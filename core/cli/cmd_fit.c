@@ -40,106 +40,103 @@ static const option_row option_rows[] = {
     { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_WHAT,
       "only these all-reduces: default, nonblocking or ring (default: each by itself)" },
     { "device", AT(device), &type_names, "NAME",
-      .help =
-          "device that was measured, for --model; of several files A,B (default: as the files say)" },
+      .help = "measured device, for --model; for several files A,B (default: as the files state)" },
     { "devices", AT(devices) },
     { "idle-power", .help = "idle power of the device, 30W, if power was measured" },
     OPTION_GROUP(fit_options, power, power_option_rows),
     OPTION_GROUP(fit_options, power, knee_option_rows),
     { "like", AT(like), &type_names, "FILES", NULL, HELP_HOW,
-      "machine files with times of single kernels that were not measured here, scaled by datasheets" },
+      "machine files with the kinds of single kernels that OBSERVATIONS lack, scaled by datasheets" },
     { "residual", AT(residual), &type_choice, "WHEN", "off", HELP_HOW,
-      "fit trees to the remaining errors of single layers and kernels (auto: if XGBoost is available)",
+      "fit trees to the residuals of single layers and kernels (auto: if XGBoost is available)",
       .choices = "on, off or auto" },
     { "model", AT(models), &type_names, "LIST", NULL, HELP_HOW,
       "also learn these models of single layers", .words = learned_words },
     { "learn", AT(learn), .needs = "model", .refusal = "is for --model" },
     { "importance", AT(importance), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "print how much the error of --model rises if a feature is shuffled; write no file",
+      "print how much the error of --model rises if a feature is shuffled, and write no file",
       .needs = "model", .refusal = "is for --model" },
     { "features", AT(features), &type_text, "SET", NULL, HELP_HOW,
-      "only these regressors, or features of --model: flops+inputs ('validate --help')" },
+      "use only these regressors, or features of --model: flops+inputs ('validate --help')" },
     { "layers", AT(layers) },
     { "host", AT(host), &type_text, "FILE", NULL, HELP_HOW,
-      "steps and inference of small batches, by examples/pytorch/collect.py; they give the host's "
+      "steps and inference of small batches, measured by examples/pytorch/collect.py; they determine the host's "
       "time per operation (predict --framework)" },
     { "correct", AT(correct), &type_text, "FILE", NULL, HELP_HOW,
       "correct the fit by these runs of whole steps, if that lowers the error",
       .excludes = "layers",
-      .refusal  = "networks of --layers are composed of single layers, which whole steps do not "
-                  "tell apart" },
+      .refusal =
+          "--layers adds up single layers, and whole steps cannot correct these one by one" },
     { "from", AT(from), &type_text, "FILE", NULL, HELP_HOW,
-      "machine file that measured steps under layouts correct (default: the shipped one)" },
+      "machine file to correct by measured steps under layouts (default: the shipped one)" },
     { "kernels", AT(kernels), &type_flag, NULL, NULL, HELP_HOW,
-      "with steps under layouts: correct matrix products and attention only, from steps without "
-      "waiting for messages or the host; the file then takes any --interconnect" },
+      "with steps under layouts: correct only matrix products and attention, from steps that do not "
+      "wait for messages or the host; any --interconnect may then be given" },
     OPTION_GROUP(fit_options, link, link_option_rows),
     { "output", AT(outputs), &type_names, "FILE",
-      .needed = "-o MACHINE.ini is needed: where to write the coefficients",
-      .help   = "machine file to write (also -o; needed); of several files as many, A,B" },
+      .needed = "-o MACHINE.ini is required: the file for the coefficients",
+      .help   = "machine file to write (also -o; required); one for each input file: A,B" },
     { "format", AT(format) },
     { .name = NULL },
 };
 
 static const char details[] =
-    "Three models are fitted. 'convmeter' is the published formula, by ordinary least squares. 'nnls'\n"
-    "has the same regressors, with relative weights and non-negative coefficients. 'layermeter' is the\n"
-    "default model of predictions. 'held out' is the error on networks that were left out of the fit,\n"
-    "each in turn. 'rank' is the number of coefficients that the rows determine; 'layermeter' takes the\n"
-    "others from similar kernels. A fit needs no device: it also takes old observations, or those of\n"
-    "another framework (columns: OBSERVATIONS.md). Each element type and setting has coefficients of its\n"
-    "own; --where selects one. All-reduces are shared by all of them.\n"
+    "Three models are fitted. 'convmeter' is the published formula, by ordinary least squares. 'nnls' has\n"
+    "the same regressors, with relative weights and non-negative coefficients. 'layermeter' is the\n"
+    "default model of predictions. 'held out' is the error when each network in turn is left out of the\n"
+    "fit. 'rank' is the number of coefficients that the rows determine; 'layermeter' takes the others\n"
+    "from similar kernels. A fit needs no device: it also reads old observations, or those of another\n"
+    "framework (columns: OBSERVATIONS.md). Each element type and setting has its own coefficients;\n"
+    "--where selects one. All of them share the all-reduces.\n"
     "\n"
     "If the file has no networks, 'layermeter' is fitted to single layers. Convolutions and products of\n"
-    "few rows are fitted by their algorithms (single.conv, single.dense), other layers by the launches,\n"
-    "bytes and FLOPs of their kernels (single.other). A network is then the sum of its layers. Single\n"
-    "kernels have coefficients for each kind of operator with 20 rows or more. --like takes the other\n"
-    "kinds from other machine files, scaled by the datasheets of both devices ('device' in the\n"
-    "observations' provenance).\n"
+    "few rows are fitted by their algorithms (single.conv, single.dense). Other layers are fitted by the\n"
+    "launches, bytes and FLOPs of their kernels (single.other). A network is then the sum of its layers.\n"
+    "Single kernels have coefficients for each kind of operator with 20 rows or more. --like takes other\n"
+    "kinds from other machine files, scaled by the datasheets of both devices ('device' in the provenance\n"
+    "of the observations).\n"
     "\n"
-    "--residual grows trees (XGBoost; $LAYERMETER_XGBOOST names another library) on log(measured /\n"
-    "predicted). They are kept if they lower the error on unseen shapes by 3 % or more. MACHINE.residual\n"
-    "beside the machine file holds them; MACHINE.kernels holds those of single kernels. Outside their\n"
-    "training range they have no effect.\n"
+    "--residual fits trees (XGBoost; $LAYERMETER_XGBOOST names another library) to log(measured /\n"
+    "predicted). They are kept if they lower the error on held-out shapes by 3 % or more. They are\n"
+    "written beside the machine file: MACHINE.residual, or MACHINE.kernels for single kernels. Outside\n"
+    "their training range they have no effect.\n"
     "\n"
-    "Each of several files is of one machine, which gets its own coefficients of single layers. The\n"
-    "residual and the models of --model are shared; they know the devices by their datasheets.\n"
+    "Each of several files is from one machine, which gets its own coefficients of single layers. All\n"
+    "share the residual and the models of --model, which identify a device by its datasheet.\n"
     "\n"
-    "--model learns published models of single layers, into MACHINE.NAME beside the machine file:\n"
+    "--model trains published models of single layers, and writes MACHINE.NAME beside the machine file:\n"
     "  justus: perceptrons on the keys of convolutions, fully connected, pooling and recurrent layers\n"
     "    (arXiv:1811.11880)\n"
-    "  prenet: on operations, memory and keys of convolutions, fully connected and recurrent layers,\n"
-    "    attention, embeddings and layer norms, the best of five learners for each type\n"
-    "    (arXiv:2412.15519)\n"
+    "  prenet: the best of five learners for each type, on operations, memory and keys of convolutions,\n"
+    "    fully connected and recurrent layers, attention, embeddings and layer norms (arXiv:2412.15519)\n"
     "  nicolai: random forests of time and power on attributes and sizes of any layer\n"
     "\n"
-    "'held out' is the error on rows (prenet: on shapes) that the fit did not use. A model with too few\n"
-    "rows is skipped, and stderr says so; if all are, the fit fails.\n"
+    "'held out' is the error on held-out rows (prenet: shapes). A model with too few rows is skipped,\n"
+    "with a message; if all are, the fit fails.\n"
     "\n"
     "--learn sets how these models are trained:\n"
-    "  justus: layers (4 hidden ones), epochs, rows (of a batch), rate, halve (epochs after which the\n"
-    "    rate halves), l2, dropout, epsilon (of Adam)\n"
+    "  justus: layers (4 hidden ones), epochs, rows (per batch), rate, halve (epochs after which the rate\n"
+    "    halves), l2, dropout, epsilon (of Adam)\n"
     "  prenet: learner (0 the best, 1 least squares, 2 forest, 3 boosted trees, 4 XGBoost's, 5\n"
-    "    perceptron; 6 extra trees, no candidate for the best), logs (1 logarithms, 0 seconds as\n"
-    "    published, 2 the better), parts (5 parts of shapes, each left out in turn to choose), drawn\n"
-    "    (6,000 rows for that), passes (300,000 rows that a perceptron sees in all)\n"
-    "  all: gpu=1 makes features of the names of several devices; for justus of architecture and\n"
-    "    connection. Other devices have none of these\n"
-    "  nicolai: encoding=1 takes the features of its published code: modules' attributes and input sizes\n"
-    "  published: the settings of the published model: of justus epochs=300,rate=0.1,epsilon=0.1, of\n"
-    "    prenet logs=0, of nicolai encoding=1\n"
+    "    perceptron, 6 extra trees, never chosen as best), logs (1 logarithms, 0 seconds as published, 2\n"
+    "    the better), parts (5 parts of the shapes for cross-validation), drawn (6,000 rows for it),\n"
+    "    passes (300,000 rows that a perceptron sees in all)\n"
+    "  all: gpu=1 adds features of several devices by name; justus: by architecture and connection. Other\n"
+    "    devices lack them\n"
+    "  nicolai: encoding=1 uses the features of its published code: modules' attributes and input sizes\n"
+    "  published: settings as published: justus epochs=300,rate=0.1,epsilon=0.1, prenet logs=0, nicolai\n"
+    "    encoding=1\n"
     "\n"
-    "--layers composes networks of single layers that were fitted on the same device: the machine file\n"
-    "then holds these, and a factor for each part of a step. --correct takes runs of whole steps\n"
-    "('layermeter watch --observations'; FILE may be the observations themselves) and finds one factor\n"
-    "for each resource, held near 1. It is kept if the error falls on left-out networks (of one network:\n"
-    "on configurations); intervals are never narrower than these errors. Runs whose all-reduces are more\n"
-    "than a fifth of the step are not used.\n"
+    "--layers predicts networks from single layers that were fitted on the same device. The machine file\n"
+    "has these layers, and a factor for each part of a step. --correct fits one factor for each resource,\n"
+    "held near 1, to runs of whole steps ('layermeter watch --observations'; FILE may be the observations\n"
+    "themselves). The factors are kept if they lower the error on held-out networks (with one network: on\n"
+    "configurations). Intervals are never narrower than these errors. Runs whose all-reduces take more\n"
+    "than a fifth of the step are skipped.\n"
     "\n"
-    "If power was measured (power_w), a power model is fitted: the power of the device while its time is\n"
-    "bound by arithmetic, traffic or launches. Measurements at several clocks (settings clock=MHZ;\n"
-    "--where selects one of them, clock=none the rows without) also give idle power and the knee of the\n"
-    "voltage.\n";
+    "If power was measured (power_w), a power model is fitted: the power of the device while arithmetic,\n"
+    "memory traffic or launches bound the time. Measurements at several clocks (settings clock=MHZ;\n"
+    "--where selects one, clock=none the rows without) also determine idle power and the voltage knee.\n";
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"

@@ -34,76 +34,81 @@ typedef struct import_options {
 static const option_row option_rows[] = {
     OPTION_GROUP(import_options, network, network_option_rows),
     { "ranks", AT(log.ranks), &type_whole, "N", NULL, HELP_WHAT,
-      "logs: ranks that took part, where the log does not say", .least = 1, .most = 1e6,
+      "logs: number of ranks, if the log does not state it", .least = 1, .most = 1e6,
       .outside = "must be 1 to 1000000" },
-    { "hosts", AT(log.hosts), &type_whole, "N", NULL, HELP_WHAT, "logs: hosts of these ranks",
-      .least = 1, .most = 1e6, .outside = "must be 1 to 1000000" },
+    { "hosts", AT(log.hosts), &type_whole, "N", NULL, HELP_WHAT,
+      "logs: number of hosts of these ranks", .least = 1, .most = 1e6,
+      .outside = "must be 1 to 1000000" },
     { "algorithm", AT(log.algorithm), &type_text, "NAME", NULL, HELP_WHAT,
-      "logs: default (the library's choice) or ring" },
+      "logs: algorithm: default (the library's choice) or ring" },
     { "kind", AT(log.kind), &type_text, "NAME", NULL, HELP_WHAT,
-      "nccl-tests: kind of collective, where the log does not name it (default: all-reduce)" },
+      "nccl-tests: kind of collective, if the log does not name it (default: all-reduce)" },
     { "parameter", AT(extrap.parameters), &type_pair, "NAME=MEANING", NULL, HELP_WHAT,
-      "extra-p: meaning of a parameter, p=ranks", .repeats = true },
+      "extra-p: meaning of a parameter, such as p=ranks", .repeats = true },
     { "region", AT(extrap.regions), &type_pair, "NAME=NETWORK", NULL, HELP_WHAT,
-      "network of a region of the file: ProfilerStep=resnet50; extra-p: or allreduce",
+      "network of a region of the file, such as ProfilerStep=resnet50; extra-p: also allreduce",
       .repeats = true },
     { "metric", AT(metrics), &type_text, "NAME=PHASE", .repeats = true,
-      .help = "phase of a metric, in seconds; power: NAME, its column" },
+      .help = "phase of a metric in seconds; power: NAME alone, the column to read" },
     { "fixed", AT(extrap.fixed), &type_pair, "KEY=VALUE", NULL, HELP_WHAT,
-      "value that the file does not state: batch=32", .repeats = true },
-    { "gpu", AT(power.gpu), .argument = "NAME", .help = "power: only this GPU of the log" },
+      "value that the file does not state, such as batch=32", .repeats = true },
+    { "gpu", AT(power.gpu), .argument = "NAME", .help = "power: read only this GPU of the log" },
     { "interval", AT(power.interval), .heading = HELP_WHAT, .outside = "must be above 0",
-      .least = OPTION_ABOVE_0, .help = "power: time between rows, where the log has no times" },
+      .least = OPTION_ABOVE_0, .help = "power: time between rows, if the log has no times" },
     { "output", AT(output) },
     { "format", AT(power.format), .help = "power" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "Reads the networks of other programs and writes them as INI files, to read and change. Other\n"
-    "commands take such files as well.\n"
-    "  ONNX, with or without weights, which are not read\n"
+    "With a NETWORK the command reads a network of another program and writes it as an INI file, which\n"
+    "you can read and change. Other commands also take such files directly.\n"
+    "  ONNX, with or without weights; the weights are not read\n"
     "  Hugging Face's config.json of language models, ViT and Whisper (samples of up to 4096 tokens;\n"
     "    --set sequence=N for more)\n"
-    "  PALEO's JSON, with blocks and model-parallel parts unfolded onto one device\n"
+    "  PALEO's JSON; blocks and model-parallel parts are placed on one device\n"
     "\n"
-    "An operator without a layer type is an error. --treat and --ignore are noted in the new file, and\n"
-    "every result repeats the note.\n"
+    "An operator without a layer type is an error. The new file notes each --treat and --ignore, and\n"
+    "every result repeats these notes.\n"
     "\n"
-    "After the word nccl-tests or osu: logs of benchmarks of collectives, as observations for a fit.\n"
+    "With a SOURCE the command reads measurements, and writes observations for 'layermeter fit' (power: a\n"
+    "table).\n"
+    "\n"
+    "nccl-tests, osu: logs of benchmarks of collectives.\n"
     "  nccl-tests (NVIDIA's or AMD's): all_reduce_perf, all_gather_perf, reduce_scatter_perf,\n"
-    "    alltoall_perf, sendrecv_perf, broadcast_perf. Times are in place, but for alltoall and sendrecv.\n"
+    "    alltoall_perf, sendrecv_perf, broadcast_perf. Times are those in place; of alltoall and\n"
+    "    sendrecv, those out of place.\n"
     "  OSU: osu_allreduce, osu_allgather, osu_reduce_scatter, osu_alltoall, osu_bcast, osu_latency, and\n"
     "    osu_bw as the algorithm 'window'. These logs need --ranks and --hosts.\n"
     "\n"
-    "Rows with a wrong result are left out and counted. Times are means, as the tools print them.\n"
+    "Rows with a wrong result are skipped and counted. Times are means, as the tools print them.\n"
     "\n"
-    "After the word extra-p: files in Extra-P's text format, as observations. Parameters are nodes,\n"
-    "devices (of each node), ranks (of all), batch (of a device), bytes, bucket_bytes, threads. Regions\n"
-    "are networks or allreduce; constant values stand behind the name ('resnet18 optimizer=adam').\n"
-    "Metrics are time (a step), forward, backward, sync, update, step, inference, in seconds. Any other\n"
-    "word is an error with a remedy. Repetitions of a point become one row, their median.\n"
+    "extra-p: files in Extra-P's text format. Parameters are nodes, devices (per node), ranks (in all),\n"
+    "batch (per device), bytes, bucket_bytes, threads. A region is a network or allreduce; constant\n"
+    "values follow the name ('resnet18 optimizer=adam'). Metrics are time (of a step), forward, backward,\n"
+    "sync, update, step and inference, in seconds. Any other name is an error, which says what to do.\n"
+    "Repetitions of a point become one row, their median.\n"
     "\n"
-    "After the word pytorch: traces of PyTorch's profiler (Chrome's JSON). Its steps become one row: the\n"
-    "median time from the begin of a step to the next. --region ProfilerStep=NETWORK names the network,\n"
-    "--fixed batch=N its batch. All-reduces by NCCL become a row for each size, with the least time,\n"
-    "because a kernel waits for the slowest rank. Other collectives are left out and counted.\n"
+    "pytorch: traces of PyTorch's profiler (Chrome's JSON). All steps become one row: the median time\n"
+    "from the start of a step to the start of the next. --region ProfilerStep=NETWORK names the network,\n"
+    "--fixed batch=N its batch. NCCL's all-reduces become one row for each size, with the minimum time,\n"
+    "because a kernel waits for the slowest rank. Other collectives are skipped and counted.\n"
     "\n"
-    "After the word nsys: a report of Nsight Systems with --trace=cuda,nvtx, as the SQLite file of 'nsys\n"
-    "export --type sqlite' or the CSV of 'nsys stats --format csv --report nvtx_gpu_proj_trace'. NVTX\n"
-    "ranges mark steps: --region RANGE=NETWORK, also for numbered ranges (\"step 12\"). A range with the\n"
-    "name of a layer gives its forward pass: the sum of the kernels that were launched within.\n"
-    "All-reduces by NCCL are read as for pytorch, if the file has their sizes.\n"
+    "nsys: a report of Nsight Systems with --trace=cuda,nvtx, as the SQLite file of 'nsys export --type\n"
+    "sqlite' or the CSV of 'nsys stats --format csv --report nvtx_gpu_proj_trace'. NVTX ranges mark the\n"
+    "steps: --region RANGE=NETWORK, also for numbered ranges (\"step 12\"). A range with the name of a\n"
+    "layer gives the forward pass of the layer: the sum of the kernels that were launched within the\n"
+    "range. NCCL's all-reduces are read as from pytorch, if the file has their sizes.\n"
     "\n"
-    "After the word tensorboard or wandb: the log of a run. TensorBoard's event files, or the CSV of its\n"
-    "page; the history of a run of Weights & Biases, CSV or JSON lines. The time of a step is the median\n"
-    "time between two logged steps, over the number of steps between them. --metric NAME=step takes a\n"
-    "value that was logged in seconds instead. --region step=NETWORK names the network.\n"
+    "tensorboard, wandb: the log of a training run. These are TensorBoard's event files, or the CSV that\n"
+    "its page exports; or the history of a run of Weights & Biases, as CSV or JSON lines. The step time\n"
+    "is the median time between two logged steps, divided by the number of steps between them. --metric\n"
+    "NAME=step reads a step time that was logged in seconds. --region step=NETWORK names the network.\n"
     "\n"
-    "After the word power: logs of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv, dcgmi\n"
-    "dmon and other traces that 'epochs' reads. Prints the settled mean of each GPU, for power_w of\n"
-    "observations. Start-up and end are left out so that the standard error of the rest is least, then\n"
-    "values beyond three standard deviations. Gaps do not count.\n";
+    "power: logs of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv, dcgmi dmon and other\n"
+    "traces that 'epochs' reads. The command prints the mean power of each GPU in the steady state, for\n"
+    "the column power_w of observations. It cuts off start and end where this makes the standard error of\n"
+    "the rest smallest. Then it drops values beyond three standard deviations. Gaps do not count.\n";
 
 static const char examples[] =
     "  layermeter import resnet50.onnx -o resnet50.ini\n"
@@ -120,7 +125,7 @@ static const char examples[] =
     "  layermeter import extra-p scaling.txt -o scaling.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
-/* The files behind the word. */
+/* The files after the source. */
 static word_list files_of(const options *o)
 {
     return (word_list){ o->argument + 1, (size_t)o->n_arguments - 1 };
@@ -220,7 +225,7 @@ static void print_left_out(const log_rows *rows)
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].n)
-            note("%zu row%s left out: %s", parts[i].n, parts[i].n == 1 ? "" : "s", parts[i].why);
+            note("%zu row%s skipped: %s", parts[i].n, parts[i].n == 1 ? "" : "s", parts[i].why);
 }
 
 static lm_status import_logs(const options *o, log_reader *read, lm_error *err)
@@ -339,9 +344,9 @@ static lm_status import_extrap(const options *o, lm_error *err)
 static void print_events_left_out(const log_rows *rows)
 {
     if (rows->n_other)
-        note("%zu other collective%s left out", rows->n_other, rows->n_other == 1 ? "" : "s");
+        note("%zu other collective%s skipped", rows->n_other, rows->n_other == 1 ? "" : "s");
     if (rows->n_broken)
-        note("%zu event%s left out: without a time, a size or a number of ranks", rows->n_broken,
+        note("%zu event%s skipped: without a time, a size or a number of ranks", rows->n_broken,
              rows->n_broken == 1 ? "" : "s");
 }
 
@@ -425,7 +430,7 @@ static void say(const char *path, const power_log_gpu *g)
     if (g->missing)
         note("%s: GPU %s: %zu of %zu rows have no power", path, g->name, g->missing, g->samples);
     if (g->mean.deviation > STEADY * g->mean.watts)
-        note("%s: GPU %s: power differs by %.0f %%: of more than one load?", path, g->name,
+        note("%s: GPU %s: power varies by %.0f %%: did the load change?", path, g->name,
              100 * g->mean.deviation / g->mean.watts);
 }
 
@@ -519,18 +524,17 @@ static lm_status check(options *o, lm_error *err)
     lm_status       status = LM_OK;
 
     if (!(takes & LOGS))
-        status = refused(o, &a->log, sizeof a->log, "logs, behind the word nccl-tests or osu", err);
+        status = refused(o, &a->log, sizeof a->log, "nccl-tests and osu", err);
     if (!status && !(takes & PARAMETERS))
-        status = refused(o, &a->extrap.parameters, sizeof a->extrap.parameters,
-                         "files behind the word extra-p", err);
+        status = refused(o, &a->extrap.parameters, sizeof a->extrap.parameters, "extra-p", err);
     if (!status && !(takes & REGIONS))
         status = refused(o, &a->extrap, sizeof a->extrap,
-                         "files behind the word extra-p, pytorch, nsys, tensorboard or wandb", err);
+                         "extra-p, pytorch, nsys, tensorboard and wandb", err);
     if (!status && !(takes & METRICS))
-        status = refused(o, &a->metrics, sizeof a->metrics,
-                         "files behind the word extra-p, tensorboard, wandb or power", err);
+        status = refused(o, &a->metrics, sizeof a->metrics, "extra-p, tensorboard, wandb and power",
+                         err);
     if (!status && !(takes & POWER))
-        status = refused(o, &a->power, sizeof a->power, "logs behind the word power", err);
+        status = refused(o, &a->power, sizeof a->power, "power", err);
     if (!status && kind < N_KINDS)
         status = refused(o, &a->network, sizeof a->network, "networks", err);
     if (!status && kind < N_KINDS && kinds[kind].check)
@@ -545,7 +549,7 @@ static lm_status check(options *o, lm_error *err)
                ? LM_OK
                : lm_error_set(
                      err, LM_E_ARG,
-                     "one FILE at a time (several logs go behind a word, such as nccl-tests or pytorch)");
+                     "one NETWORK at a time; before logs, name their source, such as nccl-tests or pytorch");
 }
 
 static lm_status run(const options *o, lm_error *err)
@@ -556,6 +560,6 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_import =
-    COMMAND("import", "FILE | WORD FILE...",
-            "Turn a network of another format into an INI file, or logs into observations",
-            import_options, 1, ARGUMENTS_MAX, check, run);
+    COMMAND("import", "NETWORK | SOURCE FILE...",
+            "Convert a network to an INI file, or measurements to observations", import_options, 1,
+            ARGUMENTS_MAX, check, run);

@@ -18,10 +18,13 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Flags: 'functional' types join or reshape tensors; frameworks have no layer of their own for them. A\n"
-    "'source' takes no inputs. A 'constant' source belongs to the network and is no data. A 'view' shows\n"
-    "its input under another shape and costs nothing. Every type also takes the keys 'inputs' and\n"
-    "'functional'.\n";
+    "Flags:\n"
+    "  functional: joins or reshapes tensors; frameworks have no layer for it\n"
+    "  source: takes no inputs\n"
+    "  constant: a source that belongs to the network and is not data\n"
+    "  view: shows its input with another shape, and costs nothing\n"
+    "\n"
+    "Each type also accepts the keys 'inputs' and 'functional'.\n";
 
 static const char examples[] = "  layermeter layers\n"
                                "  layermeter layers conv2d\n"

@@ -33,22 +33,23 @@ VALUE_TYPE(type_held_out, held_out_kind, held_out_parse);
 
 static const option_row option_rows[] = {
     { "method", AT(methods), &type_names, "LIST", "layermeter", HELP_HOW,
-      "some of " CROSSGPU_METHODS },
+      "one or more of " CROSSGPU_METHODS },
     { "features", AT(features), &type_names, "LIST", "static,dynamic", HELP_HOW,
       "groups of features: static (datasheets of the GPUs), dynamic (metrics of the run)" },
     { "output", AT(output),
-      .help = "write what was learned, for 'layermeter transfer --learned' (also -o)" },
+      .help = "write the learned model, for 'layermeter transfer --learned' (also -o)" },
     { "leave-out", AT(judging.leave), &type_held_out, "WHAT", "group", HELP_HOW,
-      "without -o: group, workload, row or gpu are left out in turn", .excludes = "test",
-      .refusal = "leaves nothing out: other runs (--test) judge" },
+      "without -o: what is left out in turn: group, workload, row or gpu", .excludes = "test",
+      .refusal = "with --test nothing is left out: give one of the two" },
     { "test", AT(judging.test), &type_text, "FILE", NULL, HELP_WHAT,
-      "without -o: learn from all, and judge by these runs instead" },
+      "without -o: learn from all of RUNS.csv, and compute the errors on these runs" },
     { "by", AT(judging.by), &type_text, "WHAT", NULL, HELP_HOW,
-      "rows of errors: group, source or target (GPUs) (default: target if GPUs are left out)" },
+      "one row of errors for each group, source GPU or target GPU: group, source or target "
+      "(default: group; with --leave-out gpu target)" },
     { "seed", AT(seed) },
     { "folds", AT(folds), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "without -o: mean error of the folds and its standard deviation, of all groups together",
-      .excludes = "test", .refusal = "leaves nothing out: there are no folds" },
+      "without -o: mean error of the folds and its standard deviation, over all groups",
+      .excludes = "test", .refusal = "with --test nothing is left out: there are no folds" },
     { "devices", AT(devices) },
     { "format", AT(format) },
     { .name = NULL },
@@ -56,29 +57,31 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "RUNS.csv (plain or gzip) has one row for each run:\n"
-    "  workload: the same text for the same work\n"
-    "  gpu: any name of 'layermeter devices'\n"
-    "  seconds: of an epoch or a step, the same for all runs of a workload\n"
-    "  group: what is left out together (default: each workload)\n"
-    "  any other name: a metric, with the unit as last word: power_mean_w, sm_clock_q50_mhz, conv2d_us\n"
+    "  workload: a name; runs of the same work have the same name\n"
+    "  gpu: any name that 'layermeter devices' lists\n"
+    "  seconds: the time of an epoch, or of a step; a workload does not mix both\n"
+    "  group: runs of a group are left out together (default: the workload)\n"
+    "  any other column: a metric, with its unit as the last word: power_mean_w, sm_clock_q50_mhz,\n"
+    "    conv2d_us\n"
     "\n"
-    "Repeats become their median. See core/crossgpu/RUNS.md.\n"
+    "Repeated runs become one run, their median. See core/crossgpu/RUNS.md.\n"
     "\n"
-    "Without -o the command prints the errors of predictions from each run to the same workload on other\n"
-    "GPUs. --leave-out says what a fit does not see. Groups are left out in turn; workloads or rows\n"
-    "(pairs of runs) in 10 random parts; GPUs in turn, of which it then knows the datasheet alone. With\n"
-    "-o one method learns from all runs, and leaves out groups only for its intervals.\n"
+    "Without -o the command prints errors of predictions. It predicts from each run the time of the same\n"
+    "workload on each other GPU. --leave-out chooses the runs that a fit does not use. Groups are left\n"
+    "out one after the other. Workloads and rows (pairs of runs) are left out in 10 random parts. GPUs\n"
+    "are left out one after the other; the fit then knows only the datasheet of that GPU. With -o one\n"
+    "method learns from all runs. It leaves out groups only to compute its intervals.\n"
     "\n"
     "Methods:\n"
-    "  layermeter: log ratio of times, from similar runs and boosted trees; on unknown GPUs from mixed\n"
-    "    roofline bounds\n"
-    "  stacking: Hur & Lee 2024: a random forest and XGBoost's trees (in place of CatBoost's) under\n"
-    "    histogram-boosted trees, in seconds\n"
-    "  forest, xgboost, boosted: each of these by itself\n"
-    "  pair-ratio: the median of each pair of GPUs\n"
+    "  layermeter: predicts the logarithm of the ratio of two times, from similar runs and boosted trees;\n"
+    "    for unknown GPUs from a mixture of roofline bounds\n"
+    "  stacking: Hur & Lee 2024: predicts seconds; histogram-boosted trees combine a random forest and\n"
+    "    XGBoost's trees (instead of CatBoost's)\n"
+    "  forest, xgboost, boosted: each of these three learners alone\n"
+    "  pair-ratio: the median ratio of each pair of GPUs\n"
     "\n"
-    "--features chooses the features of methods with trees. layermeter and pair-ratio use all, and know\n"
-    "each pair of GPUs.\n";
+    "--features applies to stacking, forest, xgboost and boosted. layermeter and pair-ratio always use\n"
+    "all features, and the pair of GPUs.\n";
 
 static const char examples[] =
     "  layermeter learn runs.csv --method layermeter,stacking,pair-ratio\n"
@@ -129,8 +132,9 @@ static lm_status check(options *o, lm_error *err)
             return misused(o, &a->judging.by, err, "%s", why.text);
     }
     if (a->output && a->methods.n > 1)
-        return misused(o, &a->methods, err, "-o writes what one method learned");
-    return a->output ? refused(o, &a->judging, sizeof a->judging, "judging, without -o", err)
+        return misused(o, &a->methods, err, "-o writes the model of one method: name one");
+    return a->output ? refused(o, &a->judging, sizeof a->judging,
+                               "errors, which are printed without -o", err)
                      : LM_OK;
 }
 
@@ -139,7 +143,7 @@ static void say_left_out(const learn_options *a, const work *w)
     if (*w->p->left_out)
         note("%s: left out: %s", w->r->path, w->p->left_out);
     if (!w->p->s.n_metrics && (a->groups & FEATURES_DYNAMIC))
-        note("%s: no metrics: only seconds and GPUs tell", w->r->path);
+        note("%s: no metrics: the fit uses only the seconds and the GPUs", w->r->path);
 }
 
 static lm_status open_runs(const char *path, const learn_options *a, work *w, lm_error *err)
@@ -268,7 +272,7 @@ static void say_interval(const char *what, const interval *i)
     if (interval_known(i))
         note("%s: 90 %% of measured / predicted lie from %.2f to %.2f", what, i->low, i->high);
     else
-        note("%s: intervals are unknown, as too little can be left out", what);
+        note("%s: intervals are unknown: there are too few runs to leave some out", what);
 }
 
 static lm_status write_learned(const learn_options *a, const work *w, lm_error *err)
@@ -282,13 +286,14 @@ static lm_status write_learned(const learn_options *a, const work *w, lm_error *
     if (!status)
         say_left_out(a, w);
     if (!status && !(status = print_pairs(w, a->format, err))) {
-        say_interval("on GPUs that were learned from", &c->known);
+        say_interval("on GPUs of the runs", &c->known);
         if (c->method == CROSSGPU_LAYERMETER) {
-            say_interval("on others, by datasheet", &c->unknown[UNKNOWN_TARGET]);
-            say_interval("of runs on others, by datasheet", &c->unknown[UNKNOWN_SOURCE]);
+            say_interval("on other GPUs, from their datasheets", &c->unknown[UNKNOWN_TARGET]);
+            say_interval("from runs on other GPUs, by their datasheets",
+                         &c->unknown[UNKNOWN_SOURCE]);
         }
         if (c->method == CROSSGPU_LAYERMETER && !learner_available(LEARNER_XGBOOST))
-            note("built without XGBoost: similar runs alone tell");
+            note("built without XGBoost: predictions use similar runs only");
     }
     crossgpu_free(c);
     return status;

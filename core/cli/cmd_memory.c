@@ -92,49 +92,50 @@ static const option_row option_rows[] = {
     { "layers", AT(layers), &type_flag, NULL, NULL, HELP_OUTPUT, "list the layers, at one batch" },
     { "block", AT(block), .heading = HELP_OUTPUT, .needs = "layers",
       .refusal = "it is for the list of layers: give --layers too" },
-    { "format", AT(format), .help = "format of the output; sizes are in bytes, except in tables" },
+    { "format", AT(format), .help = "format of the output; csv and json have sizes in bytes" },
     OPTION_GROUP(memory_command, network, network_option_rows),
     { .name = NULL },
 };
 
 static const char details[] =
-    "The columns are the live bytes at the peak of the step; 'at' names the first layer and pass that\n"
-    "reach it. 'kept' counts the bytes at the beginning of the backward pass: activations, each tensor\n"
+    "The columns are the live bytes at the peak of the step. 'at' names the first layer and pass that\n"
+    "reach the peak. 'kept' counts the bytes at the start of the backward pass: activations, each tensor\n"
     "once, and saved masks, indices and statistics.\n"
     "\n"
-    "A tensor lives from the pass that makes it to the last one that reads it. Gradients of weights live\n"
-    "from their layer's backward pass to the update (--keep-gradients: always, as with gradient\n"
+    "A tensor lives from the pass that makes it to the last pass that reads it. Gradients of weights live\n"
+    "from the backward pass of their layer to the update (--keep-gradients: always, as with gradient\n"
     "accumulation or zero_grad(set_to_none=False)). --inplace is torch's inplace=True and 'out += x': an\n"
-    "elementwise layer overwrites its first input if no later layer and no backward pass reads it. It\n"
-    "lowers the peak, not the kept bytes. With --fused-gradients a product adds a gradient to its sum;\n"
-    "Transformer Engine then keeps one tensor for each shape of weights, which it never reads. With\n"
-    "--late-sums all gradients live until the backward pass ends, and lie in buckets besides.\n"
+    "elementwise layer overwrites its first input if no later layer and no backward pass reads it. This\n"
+    "lowers the peak, but not the kept bytes. With --fused-gradients a product adds a gradient to its\n"
+    "sum. Transformer Engine then also keeps one tensor for each shape of weights, which it never reads.\n"
+    "With --late-sums all gradients live until the backward pass ends, in addition to the buckets.\n"
     "\n"
-    "Some memory is not counted: the device's context, rounding and gaps of the allocator, scratch memory\n"
-    "of cuDNN and BLAS, and temporaries of the optimizer. Nor are class labels that are no input of the\n"
+    "Some memory is not counted: the context of the device, rounding and gaps of the allocator, scratch\n"
+    "memory of cuDNN and BLAS, temporaries of the optimizer, class labels that are not an input of the\n"
     "network, and tensors that a script keeps too long. Measure the difference once and give it as\n"
-    "--framework-overhead. Without it 'reserved' is what an allocator holds at the peak: 1.01 to 1.08\n"
-    "times what is allocated, as measured for 41 ranks; with --late-sums 1.06 to 1.68, 156 runs. A step\n"
-    "does not fit if the low end exceeds the memory. 'close': the high end may, or 10 % are not left.\n"
+    "--framework-overhead. Without it 'reserved' is what an allocator reserves at the peak: 1.01 to 1.08\n"
+    "times the allocated memory, measured on 41 ranks; with --late-sums 1.06 to 1.68 times, in 156 runs.\n"
+    "A step does not fit if the low end exceeds the memory. 'close' means that the high end exceeds the\n"
+    "memory, or that less than 10 % of the memory is left.\n"
     "\n"
     "Mixed precision is autocast of torch.cuda.amp (Micikevicius et al. 2018). Weights, gradients and\n"
-    "optimizer state are in f32. Matrix products, convolutions and the layers behind them are in 16 bit;\n"
-    "softmax, losses, layer_norm and group_norm in f32. The 16-bit copy of a weight lives from its first\n"
-    "use to its layer's backward pass. The copy of an f32 input lives as long as the input is kept. Each\n"
-    "layer has one type.\n"
+    "optimizer state are in f32. Matrix products, convolutions and the layers after them are in 16 bit;\n"
+    "softmax, losses, layer_norm and group_norm are in f32. The 16-bit copy of a weight lives from its\n"
+    "first use to the backward pass of its layer. The copy of an f32 input lives as long as the input is\n"
+    "kept. Each layer has one type.\n"
     "\n"
-    "--phase decode is the step of the last of --new-tokens, after --context tokens. 'KV cache' holds the\n"
-    "keys and values of all tokens, new ones included, of each layer with such a cache.\n"
+    "--phase decode is the step of the last of --new-tokens, after --context tokens. 'KV cache' has the\n"
+    "keys and values of all tokens, including new ones, of each layer with such a cache.\n"
     "\n"
-    "Inference keeps a tensor until its last reader has run. Losses, auxiliary classifiers and dropout\n"
-    "are left out; there are no gradients, optimizer states and buckets.\n"
+    "Inference keeps a tensor until its last reader has run. It has no losses, auxiliary classifiers,\n"
+    "dropout, gradients, optimizer states and buckets.\n"
     "\n"
     "sgd keeps no optimizer state, momentum one value for each weight, adam two. adafactor keeps sums of\n"
     "rows and columns (Shazeer & Stern 2018; vectors in full). On several nodes all gradients are copied\n"
     "to buckets, as by torch's DistributedDataParallel. --buckets view is gradient_as_bucket_view; a size\n"
     "is one buffer, as Horovod's. A segment to recompute (Chen et al. 2016; torch.utils.checkpoint\n"
-    "without reentry) keeps only its inputs; 'blocks' are the uses of blocks at the top of the network's\n"
-    "file. Recomputation can need more memory if no other layer keeps a segment's input.\n";
+    "without reentry) keeps only its inputs; 'blocks' are the uses of blocks at the top level of the\n"
+    "network's file. Recomputation can need more memory if no other layer keeps a segment's input.\n";
 
 static const char examples[] =
     "  layermeter memory resnet50 --batch 1..64*2\n"

@@ -18,10 +18,11 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Looks in the folders of $LAYERMETER_MODEL_PATH, then in that of the shipped models. Counts are of\n"
-    "one sample of the file's own shape. FLOPs are those of the forward pass, 2 for each\n"
-    "multiply-accumulate. An argument without a default leaves them empty. Set an argument with\n"
-    "layermeter show NETWORK --set width=128. The exit status is 1 if a file there is no network.\n";
+    "The command lists the networks in the folders of $LAYERMETER_MODEL_PATH, then the shipped networks.\n"
+    "Counts are those of one sample, with the shape in the file. FLOPs are those of the forward pass, 2\n"
+    "for each multiply-accumulate. If an argument has no default, the counts are empty. 'layermeter show\n"
+    "NETWORK --set width=128' sets an argument. The exit status is 1 if a file in these folders is not a\n"
+    "network.\n";
 
 static const char examples[] = "  layermeter models\n  layermeter models --format csv\n";
 

@@ -17,13 +17,13 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "The page is one file that loads nothing: open it in a browser, mail it, put it on a server. It\n"
-    "contains this program, compiled to WebAssembly (code that browsers run). It answers for any network\n"
-    "and machine: a step and its parts with intervals, the curve over nodes, the memory of the fullest\n"
-    "rank, and time and cost of a run. You can drop networks and machine files of your own into it; they\n"
-    "stay in the browser. Below each answer stands the command that prints the same numbers. The address\n"
-    "of the page holds the question.\n"
+    "contains this program, compiled to WebAssembly (code that browsers run). For any network and machine\n"
+    "it shows the step and its parts with intervals, the curve over nodes, the memory of the rank with\n"
+    "the most, and time and cost of a run. You can drop your own networks and machine files into it; they\n"
+    "stay in the browser. Each answer shows the command that prints the same numbers. The address of the\n"
+    "page is a link to the current settings.\n"
     "\n"
-    "emscripten (Debian: emscripten) makes the page when Layermeter is built.\n";
+    "The page needs a Layermeter that was built with emscripten (Debian: emscripten).\n";
 
 static const char examples[] = "  layermeter page -o planner.html\n"
                                "  layermeter page --machine cluster/machine.ini -o cluster.html\n";

@@ -39,46 +39,43 @@ VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
 static const option_row option_rows[] = {
     { "deadline", AT(deadline), &type_time, "TIME", NULL, HELP_WHAT,
-      "24h, 7d: finds the fewest nodes that finish in time", .least = OPTION_ABOVE_0,
-      .outside = "no run takes no time: give one above 0" },
+      "find the fewest nodes that finish in this time: 24h, 7d", .least = OPTION_ABOVE_0,
+      .outside = "must be above 0" },
     { "budget", AT(budget), &type_budget, "MONEY", NULL, HELP_WHAT,
-      "500USD: finds the fastest run that costs no more" },
+      "find the fastest run that costs at most this: 500USD" },
     { "rate", AT(rate), &type_real, "N", NULL, HELP_WHAT,
-      "inference: samples that arrive per second: finds the fewest nodes that keep up",
-      .excludes = "deadline", .refusal = "says when the last sample comes: give one of the two",
+      "inference: find the fewest nodes that keep up with this number of samples per second",
+      .excludes = "deadline", .refusal = "already sets the end of the run: give one of the two",
       .least = OPTION_ABOVE_0, .outside = "expected a number of samples above 0", OF_INFERENCE },
     { "within", AT(within), &type_time, "TIME", NULL, HELP_WHAT,
       "inference: longest time of a batch, 50ms (of its p95, if the machine file has one)",
-      .least = OPTION_ABOVE_0, .outside = "no batch takes no time: give one above 0",
-      OF_INFERENCE },
+      .least = OPTION_ABOVE_0, .outside = "must be above 0", OF_INFERENCE },
     { "largest-batch", AT(largest), &type_flag, NULL, NULL, HELP_WHAT,
       "find the largest batch that fits the device's memory" },
     { "layouts", AT(layouts), &type_count, "N", NULL, HELP_WHAT,
       "find the N best layouts (tp, pp, dp, ZeRO ...) for all devices and --global-batch, with "
       "micro-batches up to --batch (default: 3, if a language model does not fit one device)",
-      .excludes = "largest-batch", .refusal = "looks for another answer: give one of the two" },
+      .excludes = "largest-batch", .refusal = "answers another question: give one of the two" },
     { "epochs", AT(training.epochs), OF_RUNS },
     { "dataset", AT(training.dataset) },
     { "tokens", AT(tokens) },
     { "evaluate", AT(training.evaluate), &type_whole, "SAMPLES", "0", HELP_WHAT,
       "samples of an evaluation after each epoch", OF_RUNS },
     { "startup", AT(training.startup), &type_time, "TIME", "0", HELP_WHAT,
-      "time before the first step, once: 5min" },
+      "time before the first step: 5min" },
     { "mtbf", AT(failures.mtbf), &type_time, "TIME", NULL, HELP_WHAT,
-      "mean time between failures of one device, 50000h: adds the time that failures cost",
-      .least = OPTION_ABOVE_0, .outside = "nothing runs on devices that always fail: give more",
-      OF_RUNS },
+      "mean time between failures of one device, 50000h: also count the time that failures cost",
+      .least = OPTION_ABOVE_0, .outside = "must be above 0", OF_RUNS },
     { "checkpoint", AT(failures.checkpoint), &type_time, "TIME", NULL, HELP_WHAT,
-      "time to write a checkpoint, 30s, while the run waits", .needs = "mtbf",
-      .refusal = "goes with --mtbf", .least = OPTION_ABOVE_0,
-      .outside = "no checkpoint takes no time: give one above 0" },
+      "time to write a checkpoint, 30s; the run waits for it", .needs = "mtbf",
+      .refusal = "needs --mtbf", .least = OPTION_ABOVE_0, .outside = "must be above 0" },
     { "restart", AT(failures.restart), &type_time, "TIME", NULL, HELP_WHAT,
-      "time from a failure until the run goes on, 5min", .needs = "mtbf",
-      .refusal = "goes with --mtbf" },
+      "time from a failure until the run continues, 5min", .needs = "mtbf",
+      .refusal = "needs --mtbf" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help =
-          "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory); if not "
-          "given, halved until it fits the memory and --within" },
+          "samples per device and micro-step: 16,32, or auto (powers of 2 that fit the memory); the "
+          "default is halved until it fits the memory and --within" },
     { "global-batch", AT(global_batch), &type_batch, "N", .heading = HELP_WHAT,
       .help =
           "samples (or tokens, 4Mtokens) of a step on all devices, in micro-steps of up to --batch "
@@ -91,88 +88,89 @@ static const option_row option_rows[] = {
     { "memory", AT(memory), .repeats = true },
     { "framework-overhead", AT(overhead), .repeats = true },
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "segments recomputed in the backward pass, in time and memory: layer1.0,layer1.1 or blocks",
+      "segments to recompute in the backward pass: layer1.0,layer1.1, or blocks",
       .excludes = "layouts",
-      .refusal = "is part of what --layouts looks for: --layout recompute=full fixes it", OF_RUNS },
+      .refusal  = "is part of the search of --layouts: --layout recompute=full fixes it", OF_RUNS },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
-      "critical global batch: above it training needs many more samples; a note tells how many",
+      "critical global batch: above it training needs many more samples; a note gives the number",
       OF_RUNS },
     OPTION_GROUP(plan_options, fleet, fleet_option_rows),
     OPTION_GROUP(plan_options, fleet.session, session_option_rows),
     OPTION_GROUP(plan_options, power, power_option_rows),
     OPTION_GROUP(plan_options, power, grid_option_rows),
     { "energy-price", AT(energy_price), &type_kwh, "MONEY/kWh", NULL, HELP_WHERE,
-      "price of electricity, 0.30EUR/kWh: adds its cost" },
+      "price of electricity, 0.30EUR/kWh: also print its cost" },
     { "accumulate", .excludes = "global-batch",
       .refusal = "micro-steps follow from --global-batch: give one of the two" },
     OPTION_GROUP(plan_options, how, phase_option_rows),
     OPTION_GROUP(plan_options, how, setup_option_rows),
     OPTION_GROUP(plan_options, layout, layout_option_rows),
     { "all", AT(all), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "list all plans, also those that another plan beats in time and cost, and those that differ "
-      "by less than their intervals" },
+      "list all plans, including those that another plan beats in time and cost, and those that "
+      "differ by less than their intervals" },
     OPTION_GROUP(plan_options, look, look_option_rows),
-    { "plot", AT(plot), .help = "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
+    { "plot", AT(plot), .help = "plot time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
     { "keep-script", AT(keep_script) },
     { "timeline", AT(timeline), &type_text, "FILE", NULL, HELP_OUTPUT,
-      "with --layouts: the best one's stages over time, FILE.svg, or FILE.json for Perfetto" },
+      "with --layouts: draw the stages of the best layout over time: FILE.svg, or FILE.json for "
+      "Perfetto" },
     { .name = NULL },
 };
 
 static const char details[] =
     "A run takes startup + epochs x (ceil(dataset / B) steps + ceil(evaluate / (devices x batch)) forward\n"
     "passes), where B is the number of samples of a step on all devices. All nodes are paid for from\n"
-    "start to end. A larger B may need more epochs: --global-batch keeps B fixed. Storage, traffic and\n"
-    "queues are not counted. The data set of a language model is --tokens (or --dataset): ceil(tokens /\n"
-    "length of a sample) samples. A run of --tokens is one epoch, unless --epochs says otherwise. Layouts\n"
-    "of a language model need no --tokens: they show time and cost of a billion tokens.\n"
+    "start to end. A larger B may need more epochs: --global-batch keeps B fixed. Storage, network\n"
+    "traffic and queues are not counted. For a language model the data set is --tokens (or --dataset):\n"
+    "ceil(tokens / length of a sample) samples, for one epoch unless --epochs says otherwise. For layouts\n"
+    "the default of --tokens is a billion.\n"
     "\n"
     "Failures are counted only with --mtbf. Devices fail independently. The run writes checkpoints at the\n"
     "best interval (Young 1974, Daly 2006) and continues from the last one. Times and costs are then\n"
     "expected values; goodput is the share of the time in which the run advances.\n"
     "\n"
-    "Every listed number of nodes, batch and machine is tried. The answers are:\n"
+    "The command tries each combination of nodes, batch and machine. The answers are:\n"
     "  with --deadline: the fewest nodes for each machine, and the cheapest plan\n"
     "  with --budget: the fastest plan\n"
     "  with neither: the cheapest and the fastest plan\n"
     "\n"
     "Brackets show the answers at the lower and the upper bound of all steps. Then each assumption is\n"
-    "changed alone; the answer names the one that changes it most. The list has the plans that no other\n"
-    "plan beats in both time and cost (the Pareto front; without prices, in time and device-hours,\n"
-    "machine by machine). A table has at most 12 of them, and none whose time and cost lie within the\n"
-    "intervals of another one. With more than three machines the sentences describe the best; the table\n"
+    "changed alone; the answer names the one with the largest effect. The list has the plans that no\n"
+    "other plan beats in both time and cost (the Pareto front; without prices, in time and device-hours,\n"
+    "for each machine). A table shows at most 12 of them. It omits plans whose time and cost lie within\n"
+    "the intervals of another. With more than three machines the sentences describe the best; the table\n"
     "has all.\n"
     "\n"
     "--layouts searches how all devices share the network. It tries tp (up to a node's devices, with and\n"
-    "without sp), cp (ring, ulysses), ep, and pp (1f1b, zb, gpipe, interleaved; equal or balanced\n"
-    "stages). It tries dp with ZeRO 1 to 3 or with shards on each node, and recomputation (none,\n"
-    "selective where it frees memory, full). It keeps the fastest layout of each tp and pp that fits the\n"
-    "memory. Sums over blocks rank the layouts. More ranks of cp are skipped if they are too slow even\n"
-    "under perfect scaling. The best layouts are predicted as by 'predict --layout', their memory as by\n"
-    "'memory --layout'. In a layout mb is the micro-batch, ga the micro-steps of a step, gb the global\n"
-    "batch. Weights are in 16 bit, with --masters and --grad-accum-dtype f32 (with --mixed: autocast).\n"
-    "Layouts that predict refuses are left out, and a note says so. A 'tie' may be as fast as the first\n"
-    "within their intervals. --timeline draws the work of each stage over time, with its messages.\n"
+    "without sp), cp (ring, ulysses), ep, pp (1f1b, zb, gpipe, interleaved; equal or balanced stages), dp\n"
+    "with ZeRO 1 to 3 or with shards on each node, and recomputation (none, selective where it frees\n"
+    "memory, full). It keeps the fastest layout of each tp and pp that fits the memory. Sums over blocks\n"
+    "rank the layouts. More ranks of cp are skipped if they are too slow even with perfect scaling. The\n"
+    "best layouts are predicted as by 'predict --layout', their memory as by 'memory --layout'. In a\n"
+    "layout mb is the micro-batch, ga the micro-steps per step, gb the global batch. Weights are in 16\n"
+    "bit, with --masters and --grad-accum-dtype f32 (with --mixed: autocast). Layouts that predict\n"
+    "refuses are skipped, with a note. A 'tie' may be as fast as the first layout, within their\n"
+    "intervals. --timeline draws the work and the messages of each stage over time.\n"
     "\n"
     "Given parts of the layout (--tp 8, or --layout 'tp8 sp') are fixed, and the rest is searched. A\n"
     "layout with tp, pp and dp is complete, unless --layouts is given. Of several micro-batches the\n"
-    "fastest that fits is taken.\n"
+    "fastest that fits is used.\n"
     "\n"
     "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (replicas x batch))\n"
-    "forward passes. A replica is one device, or as many as share the network (--tp, --pp): 1, 2, 4 ...\n"
-    "of a node are tried, and nodes as stages if none holds it. --batch is that of a replica, with --pp\n"
-    "of each stage. With --rate samples arrive at that rate, and a plan has to keep up. 'an hour' is the\n"
-    "price of the nodes for an hour. Power is that of full load. With --phase decode samples are new\n"
-    "tokens: --rate and --dataset count them, --within is the time of one token. Plan the prompts' passes\n"
-    "with --phase inference.\n"
+    "forward passes. A replica is one device, or several that share the network (--tp, --pp): 1, 2, 4 ...\n"
+    "devices of a node, or whole nodes as stages if one node cannot hold it. --batch is that of a\n"
+    "replica, with --pp of each stage. With --rate a plan must keep up with the samples that arrive. 'an\n"
+    "hour' is the price of the nodes for an hour. Power is that of full load. With --phase decode samples\n"
+    "are new tokens: --rate and --dataset count them, and --within is the time of one token. Plan the\n"
+    "passes of the prompts with --phase inference.\n"
     "\n"
     "If a machine's power is known (see predict), each plan has the energy of all devices over the run.\n"
-    "Its cost is listed beside the price of the nodes and not added to it.\n"
+    "Its cost is shown beside the price of the nodes, and not added to it.\n"
     "\n"
     "Prices come from a file that you can edit. A section is a device or an instance. Its keys are list\n"
     "and spot (2.50 USD/h), per (device or node), devices (of a node), device, date, source and checked.\n"
-    "[currency] holds rates (EUR = 1.08 USD). The answer names the price that it used. Give --device,\n"
-    "--memory, --price and --instance once for all machines, or once for each, in their order.\n";
+    "[currency] has rates (EUR = 1.08 USD). The answer names its price. Give --device, --memory, --price\n"
+    "and --instance once for all machines, or once for each, in order.\n";
 
 static const char examples[] =
     "  layermeter plan resnet50 --machine a100.ini --deadline 24h --price 2.50USD/h\n"

@@ -49,7 +49,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(predict_options, layout, layout_option_rows),
     OPTION_GROUP(predict_options, how.setup.clock_mhz, clock_option_rows),
     { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "the parts of one step, and what bounds each" },
+      "print the parts of one step, and what bounds each" },
     { "by", AT(by), &type_key, "KEY", "layer", HELP_OUTPUT,
       "--explain: rows by layer, block, class (of kernels) or term", .needs = "explain",
       .refusal = "is for --explain" },
@@ -57,7 +57,7 @@ static const option_row option_rows[] = {
       "--explain: the N longest rows, and one for the rest; 0: all rows", .needs = "explain",
       .refusal = "is for --explain" },
     { "path", AT(path), &type_text, "LAYER", NULL, HELP_OUTPUT,
-      "--explain: show the decisions of one tree of a learned model for this layer instead",
+      "--explain: print the decisions of one tree of a learned model for this layer",
       .needs = "explain", .refusal = "is for --explain" },
     { "timeline", AT(timeline), &type_text, "FILE", NULL, HELP_OUTPUT,
       "draw each stage or pass over time (.svg), or write a trace for Perfetto (.json)" },
@@ -66,60 +66,60 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "A step is forward pass, backward pass, all-reduce and update. --sync says how the all-reduce of\n"
-    "gradients overlaps the backward pass:\n"
-    "  once: not at all\n"
-    "  tensor: each gradient travels as soon as it is ready\n"
-    "  ddp: in buckets, as PyTorch's DistributedDataParallel\n"
-    "  horovod: fused at each cycle\n"
+    "A step is forward pass, backward pass, all-reduce and update. --sync chooses how the all-reduce of\n"
+    "gradients overlaps with the backward pass:\n"
+    "  once: no overlap\n"
+    "  tensor: each gradient is sent when it is ready\n"
+    "  ddp: gradients are sent in buckets, as by PyTorch's DistributedDataParallel\n"
+    "  horovod: gradients are fused at each cycle\n"
     "\n"
-    "'exposed' is the part of the all-reduces that the backward pass does not hide. Measured steps with\n"
-    "buckets (key 'bucket' of a sweep) show how much it hides. If they are from several nodes, ddp is the\n"
-    "default.\n"
+    "'exposed' is the part of the all-reduces that does not overlap with the backward pass. Measured\n"
+    "steps with buckets (key 'bucket' of a sweep) determine this part. ddp is the default if such steps\n"
+    "were measured on several nodes.\n"
     "\n"
-    "Several --machine and --device are compared: one row for each machine, batch and number of nodes.\n"
+    "If several --machine and --device are given, each machine, batch and number of nodes has a row.\n"
     "\n"
-    "low and high are a 90 % prediction interval, from measured / predicted of networks that were left\n"
-    "out of the fit. It widens with each doubling beyond the measured range. CSV and JSON have an\n"
-    "interval for each part.\n"
+    "low and high are a 90 % prediction interval, from measured / predicted of held-out networks. It\n"
+    "widens with each doubling beyond the measured range. CSV and JSON have an interval for each part.\n"
     "\n"
-    "An epoch takes ceil(dataset / (batch x micro-steps x devices)) steps. --tokens of a language model\n"
-    "are ceil(tokens / length of a sample) samples. Without --tokens and --dataset the epochs of a\n"
-    "language model are unknown.\n"
+    "An epoch takes ceil(dataset / (batch x micro-steps x devices)) steps. For a language model --tokens\n"
+    "are ceil(tokens / length of a sample) samples. Without --tokens and --dataset the epoch time of a\n"
+    "language model is unknown.\n"
     "\n"
-    "'beyond' names counts outside the measured range, and by which factor. 'transferred' marks\n"
+    "'beyond' names the counts outside the measured range, with the factor. 'transferred' marks\n"
     "coefficients from another device, scaled by datasheets. 'basis' is the least certain kind of\n"
-    "coefficient in a step; 'partly' means for less than half of its time:\n"
+    "coefficient in a step; 'partly' means for less than half of the time:\n"
     "  measured: this network, input and batch were measured; the formula still gives the time\n"
     "  interpolated: within the measured range; the measurements determine the coefficient\n"
     "  extrapolated: the same, outside the measured range\n"
-    "  assumed: a coefficient of similar kernels, or one whose range is unknown\n"
+    "  assumed: the coefficient of similar kernels, or a coefficient with an unknown range\n"
     "\n"
-    "A value that all rows share stands once below the table, as do the columns that did not fit.\n"
+    "Values that are the same in all rows, and columns that do not fit, are printed below the table.\n"
     "\n"
-    "--explain splits one step. me/in/ex/as are the shares of the four kinds above. A block is a layer's\n"
-    "name up to its first number that is not at the end, else up to the last dot. A term is a count of\n"
+    "--explain divides one step. me/in/ex/as are the shares of the four kinds above. A block is a layer's\n"
+    "name up to its first number that is not at the end, or else up to the last dot. A term is a count of\n"
     "one class of kernels (arithmetic, traffic, launches) times its coefficient; each row names its\n"
     "largest term. --path LAYER shows the decisions of one tree of a forest: its questions about the\n"
-    "layer's features, and the number of training rows that remain. It is the tree whose answer is\n"
-    "nearest to the forest's. Boosted trees have no such path, because their answers add up.\n"
+    "features of the layer, and the number of training rows that remain. It is the tree whose answer is\n"
+    "nearest to that of the forest. Boosted trees have no such path, because their answers are added.\n"
     "\n"
     "--model paleo (ICLR 2017) needs no measurements. The time is FLOPs / peak plus bytes / bandwidth of\n"
-    "the datasheet; it has no overlap and no interval. justus, prenet and nicolai predict single layers\n"
-    "(fit --model), and a step is their sum. 'beyond' names the layers that the model does not know. The\n"
-    "interval assumes that all layers of a network have the same error. --optimizer then takes any that\n"
-    "was measured, such as adagrad; --device names the device if the model learned several.\n"
+    "the datasheet, without overlap and without an interval. justus, prenet and nicolai predict single\n"
+    "layers (fit --model), and a step is their sum. 'beyond' names the layers that the model does not\n"
+    "know. The interval assumes that all layers of a network have the same error. --optimizer then\n"
+    "accepts any optimizer that was measured, such as adagrad. --device names the device if the model\n"
+    "learned several.\n"
     "\n"
-    "--phase decode generates --new-tokens for each sequence of a batch, after --context tokens whose\n"
-    "keys and values are cached. A step makes one token, and each step has one more token in the cache.\n"
-    "The network's file must support it (gpt2, llama2_7b and similar). 'token' is the mean step; a few\n"
-    "steps are predicted, and the others are interpolated. The prompt's own pass is --phase inference\n"
-    "--input TOKENS (prefill). With --tp the devices of a replica share weights, heads and cache. With\n"
-    "--pp they are stages, each at work on a batch of --batch: N stages have N batches in flight.\n"
+    "--phase decode generates --new-tokens for each sequence of a batch, after --context tokens in the KV\n"
+    "cache. A step makes one token, and the cache grows by one token with each step. The network's file\n"
+    "must support it (gpt2, llama2_7b and similar). 'token' is the mean step; a few steps are predicted,\n"
+    "the others are interpolated. --phase inference --input TOKENS predicts the pass of the prompt\n"
+    "(prefill). With --tp the devices of a replica share weights, heads and cache. With --pp they are\n"
+    "stages, and each stage works on one --batch: N stages have N batches in flight.\n"
     "\n"
-    "Power is that of one device, energy that of all. 'power by' names the source. It is fitted to\n"
-    "measured power, learned (nicolai), or assumed from --idle-power. Then a device takes the datasheet's\n"
-    "limit while it works, and idle power while it waits.\n";
+    "Power is that of one device, energy that of all devices. 'power by' names the source: fitted to\n"
+    "measured power, learned (nicolai), or assumed from --idle-power. If it is assumed, a device draws\n"
+    "the power limit of its datasheet while it works, and idle power while it waits.\n";
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"

@@ -28,20 +28,21 @@ typedef struct report_options {
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), &type_ascending, "LIST", "32",
-      .help = "samples of each device; strong: of all together; global: of a device at once, at "
-              "most; of inference several, 1..64*2 by default" },
+      .help =
+          "samples per device; strong: on all devices together; global: the most per device and "
+          "micro-step; inference: a list, 1..64*2 by default" },
     { "scaling", OF_SEVERAL },
     { "global-batch", OF_SEVERAL },
     OPTION_GROUP(report_options, scaling, scaling_option_rows),
     { "dataset", AT(dataset.samples) },
     { "tokens", AT(dataset.tokens) },
-    { "epochs", AT(epochs), .help = "passes over the data set, of the run that is paid for",
+    { "epochs", AT(epochs), .help = "passes over the data set in the run whose cost is shown",
       OF_SEVERAL },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2", OF_SEVERAL },
     { "gpus", AT(gpus), OF_SEVERAL },
     { "devices-per-node", AT(how.setup.devices), OF_SEVERAL },
     { "memory", AT(memory), .outside = "must be above 0", .least = 1,
-      .help = "memory of a device, 24GB, 80GiB; default: by its datasheet" },
+      .help = "memory of a device: 24GB, 80GiB (default: from its datasheet)" },
     OPTION_GROUP(report_options, fleet, fleet_option_rows),
     OPTION_GROUP(report_options, how, phase_option_rows),
     OPTION_GROUP(report_options, how, setup_option_rows),
@@ -51,34 +52,34 @@ static const option_row option_rows[] = {
     { "title", AT(title), &type_text, "TEXT", NULL, HELP_OUTPUT,
       "heading of the page, instead of the network's name" },
     { "plot", AT(plot), .argument = "PATH",
-      .help = "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
+      .help = "also write the plots to files: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "The page is one file that loads nothing: mail it, read it on a phone, print it. It has the\n"
-    "throughput of each machine on each number of nodes, with intervals, the parts of a step and the\n"
-    "memory of a device. It states the quality of the calibration, the assumptions, and the sources of\n"
-    "all figures. gnuplot (Debian: gnuplot-nox) draws the pictures; each has its numbers in a table\n"
-    "below. Curves are named after the machine files; DIR/machine.ini is named DIR.\n"
+    "The page is one file that loads nothing: mail it, read it on a phone, print it. It shows the\n"
+    "throughput of each machine on each number of nodes, with intervals, the parts of a step, and the\n"
+    "memory of a device. It also shows the quality of the calibration, the assumptions, and the source of\n"
+    "each figure. gnuplot (Debian: gnuplot-nox) draws the plots; below each plot a table has its numbers.\n"
+    "Curves have the names of the machine files; DIR/machine.ini has the name DIR.\n"
     "\n"
-    "The page has one bucket size. Of several sizes, or auto, it takes the best one of all machines on\n"
-    "the most nodes. A step is split at the most nodes for which all machines were calibrated. A machine\n"
-    "that was not calibrated on several nodes is shown on one, with the reason. Costs are those of all\n"
-    "nodes from the start to the end of a run of --epochs, by the price file of 'layermeter plan'. A\n"
-    "language model takes --tokens; its run is one epoch. Give --price, --instance and --device once for\n"
-    "all machines, or once for each. For a model that learned single layers the page has types of layers\n"
-    "instead of classes of kernels.\n"
+    "The page is for one bucket size. If --bucket gives several, or auto, the page uses the size that is\n"
+    "best over all machines on the most nodes. It divides a step on the largest number of nodes for which\n"
+    "all machines were calibrated. A machine that was calibrated on one node only is shown on one node;\n"
+    "the page says why. Costs are those of all nodes for a run of --epochs, from start to end, at the\n"
+    "prices of the price file of 'layermeter plan'. For a language model give --tokens; its run is one\n"
+    "epoch. Give --price, --instance and --device once for all machines, or once for each. With a model\n"
+    "that learned single layers, the page groups a step by types of layers, not by classes of kernels.\n"
     "\n"
-    "With --phase inference the page shows latency and throughput of a device over batches, or of the\n"
+    "With --phase inference the page shows latency and throughput over batches, for one device or for the\n"
     "devices of a layout (--tp 8).\n"
     "\n"
-    "A layout (--tp 8 --pp 4, or --layout 'tp8 pp4 gb512') adds what its ranks send each other and wait\n"
-    "for, the memory of the fullest rank, and the stages of a pipeline over time. Numbers of nodes that\n"
-    "it does not divide are left out.\n"
+    "With a layout (--tp 8 --pp 4, or --layout 'tp8 pp4 gb512') the page also shows the messages between\n"
+    "ranks, the waiting time, the memory of the rank with the most, and the stages of the pipeline over\n"
+    "time. It leaves out numbers of nodes that the layout cannot divide evenly.\n"
     "\n"
-    "--plot writes the same pictures to FOLDER/NAME.svg; FILE.svg becomes FILE-NAME.svg; FILE.pdf has a\n"
-    "page for each.\n";
+    "--plot writes the same plots to files. PATH is a folder (its plots are FOLDER/NAME.svg), or FILE.svg\n"
+    "(its plots are FILE-NAME.svg), or FILE.pdf (one plot on each page).\n";
 
 static const char examples[] =
     "  layermeter report resnet50 --machine a100.ini --machine h100.ini -o resnet50.html\n"
@@ -237,7 +238,7 @@ static lm_status check_program(const options *o, report_options *a, lm_error *er
 
     if (a->how.program == PROGRAM_TRAINING)
         return a->batch.n > 1
-                   ? misused(o, &a->batch, err, "several go with --phase inference: give one")
+                   ? misused(o, &a->batch, err, "several batches need --phase inference: give one")
                    : LM_OK;
     if (!option_given(o, &a->batch))
         a->batch = (option_counts){ .at = usual_batches, .n = N_USUAL };
@@ -257,7 +258,7 @@ static lm_status check(options *o, lm_error *err)
 
     if (by && by->from_datasheet)
         return misused(o, &a->fleet.session.model, err,
-                       "paleo takes a datasheet: a report is on machine files");
+                       "a report needs machine files, and paleo uses a datasheet");
     if ((status = layout_choice_check(o, &a->layout,
                                       &(layout_beside){ .batch      = &a->batch,
                                                         .accumulate = &a->how.accumulate,
@@ -275,7 +276,7 @@ static lm_status check(options *o, lm_error *err)
     if ((status = fleet_check(o, &a->fleet, err)) || fleet_size(&a->fleet) <= PAGE_MACHINES)
         return status;
     return misused(o, a->fleet.shipped ? &a->fleet.devices : &a->fleet.machines, err,
-                   "%zu machines: curves of more than %d are not told apart", fleet_size(&a->fleet),
+                   "%zu machines: a plot shows at most %d curves", fleet_size(&a->fleet),
                    PAGE_MACHINES);
 }
 
@@ -324,5 +325,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_report =
-    COMMAND("report", "NETWORK", "One page on a network and the machines that may train it",
+    COMMAND("report", "NETWORK", "Write a page about a network and the machines that may train it",
             report_options, 1, 1, check, run);

@@ -31,8 +31,9 @@ typedef struct scale_options {
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), .fallback = "32",
-      .help = "samples of each device; strong: of all together; global: of a device at once, at "
-              "most" },
+      .help =
+          "samples per device; strong: on all devices together; global: the most per device and "
+          "micro-step" },
     OPTION_GROUP(scale_options, scaling, scaling_option_rows),
     OPTION_GROUP(scale_options, fleet, compare_option_rows),
     { "dataset", AT(dataset.samples) },
@@ -40,7 +41,7 @@ static const option_row option_rows[] = {
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2" },
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
     { "gpus", AT(gpus), &type_ascending, "LIST", NULL, HELP_WHERE,
-      "devices in all, 8..64*2: nodes of 8 or of --devices-per-node; up to so many are on one node" },
+      "devices in all, 8..64*2: on nodes of 8 or of --devices-per-node; fewer devices share one node" },
     OPTION_GROUP(scale_options, power, power_option_rows),
     OPTION_GROUP(scale_options, power, grid_option_rows),
     OPTION_GROUP(scale_options, how, phase_option_rows),
@@ -50,42 +51,45 @@ static const option_row option_rows[] = {
     OPTION_GROUP(scale_options, look, look_option_rows),
     { "plot", AT(plot),
       .help =
-          "draw the curves over nodes, of one number of nodes over batches: FILE.svg, .png or .pdf "
+          "plot curves over nodes, or for one number of nodes over batches: FILE.svg, .png or .pdf "
           "(needs gnuplot)" },
     { "measured", AT(measured), &type_text, "FILE", .heading = HELP_OUTPUT,
-      .help  = "with --plot: observations whose steps of this network are drawn beside the curves",
+      .help  = "with --plot: also plot the measured steps of this network in these observations",
       .needs = "plot", .refusal = "is for --plot" },
     { "keep-script", AT(keep_script) },
     { .name = NULL },
 };
 
 static const char details[] =
-    "One row for each number of nodes, devices per node, batch and bucket. Several --machine and\n"
-    "--device, also mixed, are compared: curves side by side. --scaling says what stays the same:\n"
+    "Each number of nodes, devices per node, batch and bucket has a row. Several --machine and --device\n"
+    "are compared; a plot has one curve for each. --scaling chooses what stays the same:\n"
     "  weak: the batch of each device\n"
-    "  strong: the whole batch (--global-batch, or --batch); each device takes ceil(whole / devices) at\n"
-    "    once\n"
-    "  global: the whole batch, in micro-steps of at most --batch samples, whose gradients add up\n"
+    "  strong: the batch of all devices (--global-batch, or --batch); each device takes ceil(batch /\n"
+    "    devices) samples at once\n"
+    "  global: the batch of all devices, in micro-steps of at most --batch samples per device, whose\n"
+    "    gradients are added\n"
     "\n"
-    "Only the whole batch counts as work; devices beyond it are idle.\n"
+    "If the batch has fewer samples than there are devices, the other devices are idle.\n"
     "\n"
-    "Speed-up compares samples per second with one node of as many devices, of a layout with a node of\n"
-    "the fewest that hold it; efficiency is speed-up over nodes. Their low and high (CSV, JSON) come from\n"
-    "the interval of all-reduces alone, because an error of a device's own work is the same on one node.\n"
-    "'exposed' is the part of the all-reduces that the backward pass does not hide. 'bottleneck' is the\n"
-    "largest share of the step. It is arithmetic, traffic (bytes of a device's memory) or launches of a\n"
-    "pass or the update; or it is exposed all-reduces (inter-node with several nodes, else intra-node).\n"
-    "'sync_bound' is latency if as many messages of one byte each would take more than half of that time.\n"
-    "Learned models say 'compute' for a device's own work.\n"
+    "Speed-up is samples per second divided by those of one node with as many devices. For a layout, the\n"
+    "reference is the smallest number of nodes that holds it. Efficiency is speed-up divided by the\n"
+    "number of nodes. Their low and high (CSV, JSON) come from the interval of the all-reduces alone: an\n"
+    "error in a device's own work is the same on one node. 'exposed' is the part of the all-reduces that\n"
+    "does not overlap with the backward pass. 'bottleneck' is the largest share of the step: arithmetic,\n"
+    "traffic (bytes of a device's memory) or launches of a pass or of the update, or exposed all-reduces\n"
+    "(inter-node on several nodes, intra-node on one). Learned models print 'compute' for a device's own\n"
+    "work. 'sync_bound' is latency if the same number of messages of one byte would take more than half\n"
+    "of the all-reduce time.\n"
     "\n"
-    "'tokens/s' counts the length of a sample that is a row of integers. With an encoder and a decoder,\n"
-    "the encoder's tokens count. An epoch of --tokens has ceil(tokens / that length) samples. Without a\n"
-    "data set the epochs of a language model are unknown.\n"
+    "'tokens/s' counts tokens if a sample is a row of integers. With an encoder and a decoder, it counts\n"
+    "the tokens of the encoder. An epoch of --tokens has ceil(tokens / length of a sample) samples.\n"
+    "Without a data set the epoch time of a language model is unknown.\n"
     "\n"
     "The turning point is the smallest number of nodes, up to 65536, whose doubling hardly helps. With\n"
-    "weak scaling it gains less than 10 % of throughput; with strong and global it shortens the epoch by\n"
-    "less than 5 %. Brackets show the turning points at both ends of the interval of all-reduces: '22\n"
-    "nodes (16 to 31)'. For 'beyond', 'basis' and power see 'layermeter predict --help'.\n";
+    "weak scaling the doubling adds less than 10 % throughput; with strong and global it shortens the\n"
+    "epoch by less than 5 %. Brackets show the turning points for both ends of the interval of the\n"
+    "all-reduces: '22 nodes (16 to 31)'. 'layermeter predict --help' explains 'beyond', 'basis' and\n"
+    "power.\n";
 
 static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"

@@ -23,11 +23,11 @@ static const option_row option_rows[] = {
       .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
     { "block", AT(block) },
     { "features", AT(features), &type_text, "NAME", NULL, HELP_WHAT,
-      "inputs of another model, instead of counts: prenet or paleo", .excludes = "totals",
+      "print the inputs of another model instead of counts: prenet or paleo", .excludes = "totals",
       .refusal = "features are of layers and have no totals" },
-    { "totals", AT(totals), &type_flag, NULL, NULL, HELP_OUTPUT, "only the totals" },
+    { "totals", AT(totals), &type_flag, NULL, NULL, HELP_OUTPUT, "print only the totals" },
     { "unique", AT(unique), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "each distinct operation once, and how often it occurs", .excludes = "totals",
+      "print each distinct operation once, with its number of uses", .excludes = "totals",
       .refusal = "operations have no totals: leave one out" },
     { "format", AT(format) },
     OPTION_GROUP(show_options, network, network_option_rows),
@@ -35,19 +35,19 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "FLOPs count 2 for each multiply-accumulate (MAC) of convolutions, linear layers and products of\n"
-    "activations (attention), as published tables do. Bias, norm, activation, pooling and loss are\n"
-    "counted under 'other'. 'layers' are executed layers as frameworks' modules count them; add, concat\n"
-    "and flatten are listed but not counted. The backward pass leaves out unneeded work: the first layer\n"
-    "has no input gradient.\n"
+    "Each multiply-accumulate (MAC) counts as 2 FLOPs, as in published tables. 'FLOPs' are those of\n"
+    "convolutions, linear layers and products of activations (attention). Bias, norm, activation, pooling\n"
+    "and loss count as 'other'. 'layers' are executed layers, counted as modules of a framework; add,\n"
+    "concat and flatten are listed, but not counted. The backward pass omits work that is not needed: the\n"
+    "first layer has no input gradient.\n"
     "\n"
-    "--features prenet prints the inputs of PreNeT's models (ICPE 2025) in training, layer by layer:\n"
-    "operations and memory (in elements) by its own published formulas. --features paleo prints the\n"
-    "arithmetic and traffic that PALEO (ICLR 2017) counts. A convolution is one product, with zeros\n"
-    "around and between pixels. Layers that PALEO does not know count nothing.\n"
+    "--features prenet prints the inputs of PreNeT's models (ICPE 2025) in training, layer by layer. They\n"
+    "are operations and memory (in elements), by PreNeT's published formulas. --features paleo prints the\n"
+    "arithmetic and the memory traffic that PALEO (ICLR 2017) counts. PALEO counts a convolution as one\n"
+    "product, with zeros around and between the pixels. A layer that PALEO does not know counts as zero.\n"
     "\n"
-    "--unique prints the catalogue that a sweep measures ([layers] networks = ...): a type with its keys\n"
-    "and input, as observations name them, and the counts of one call.\n";
+    "--unique prints the list of operations that a sweep measures ([layers] networks = ...). Each row has\n"
+    "a layer type, its keys and input as in observations, and the counts of one call.\n";
 
 static const char examples[] = "  layermeter show resnet50\n"
                                "  layermeter show resnet50 --image 128 --batch 32 --block layer3\n"

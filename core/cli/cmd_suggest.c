@@ -26,19 +26,20 @@ static const option_row option_rows[] = {
     { "where", AT(q.where),
       .help = "only networks in OBSERVATIONS with these settings: dtype=bf16" },
     { "from", AT(q.from), &type_names, "NETWORKS", NULL, HELP_WHAT,
-      "measure these only (default: the shipped ones and those of --for)" },
+      "networks that may be measured (default: the shipped ones and those of --for)" },
     { "try-batch", AT(q.try_batch), &type_counts, "LIST", "1..64*4", HELP_WHAT,
       "batches that may be measured" },
     { "try-image", AT(q.try_image), &type_counts, "LIST", "64,128", HELP_WHAT,
-      "images that may be measured, beside the size in the network's file" },
-    { "machine", AT(q.machine), .help = "machine file to start from, instead of guesses" },
+      "image sizes that may be measured, besides the size in the network's file" },
+    { "machine", AT(q.machine),
+      .help = "machine file with the first estimates, instead of guesses" },
     { "memory", AT(q.memory), .help = "memory of a device, 16GiB: suggest only what fits" },
     { "max-nodes", AT(q.max_nodes), &type_count, "COUNT", NULL, HELP_WHERE,
       "available nodes (default: as many as in OBSERVATIONS)" },
     { "budget", AT(q.budget), &type_seconds, "TIME", NULL, HELP_HOW,
-      "measure no longer than this: 5min", .least = OPTION_ABOVE_0,
-      .outside = "nothing is measured in no time: give some" },
-    { "points", AT(q.points), &type_count, "COUNT", "10", HELP_HOW, "points to suggest at most" },
+      "limit of the measuring time: 5min", .least = OPTION_ABOVE_0,
+      .outside = "must be above 0, found" },
+    { "points", AT(q.points), &type_count, "COUNT", "10", HELP_HOW, "largest number of points" },
     { "backend", AT(q.backend), &type_text, "NAME", NULL, HELP_OUTPUT,
       "backend of the sweep (default: the one of OBSERVATIONS, else onednn)", .needs = "output",
       .refusal = "it is for the sweep: give -o SWEEP.ini too" },
@@ -48,13 +49,14 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Each point is the one that lowers the expected variance of the predictions most, per second of\n"
-    "measuring: a V-optimal sequential design for the model 'counts'. Measured points are not suggested\n"
-    "again. '+-' is half the expected width of a step's 90 % interval after this point and\n"
-    "those above. Some width remains, because networks differ from any formula. Without OBSERVATIONS\n"
-    "everything is a guess. Measure the sweep of -o into a new folder, and append its rows to those of\n"
-    "OBSERVATIONS, to fit or to suggest again. --memory is compared with the step's memory ('layermeter\n"
-    "memory').\n";
+    "The next point is the one that reduces the expected variance of the predictions most, per second of\n"
+    "measurement: a V-optimal sequential design for the model 'counts'. Measured points are not suggested\n"
+    "again. '+-' is half the expected width of a step's 90 % interval after this point and the points\n"
+    "above it. Some width remains, because networks differ from any formula. Without OBSERVATIONS all\n"
+    "widths are guesses.\n"
+    "\n"
+    "Measure the sweep of -o into a new folder. Append its rows to those of OBSERVATIONS; then fit, or\n"
+    "suggest again. --memory limits the memory of a step ('layermeter memory').\n";
 
 static const char examples[] =
     "  layermeter suggest observations.csv --for resnet50,vgg16 --budget 5min --memory 16GiB -o next.ini\n"

@@ -34,62 +34,62 @@ typedef struct transfer_command {
 
 static const option_row option_rows[] = {
     { "from", AT(from), &type_names, "LIST", NULL, HELP_WHERE,
-      "devices of the machine files, in their order: A,B (needed)" },
+      "devices of the machine files, in the same order: A,B (required)" },
     { "to", AT(to), &type_names, "DEVICE", NULL, HELP_WHERE,
-      "device to carry the coefficients over to (needed); of runs several: A,B" },
+      "target device (required); for runs also several: A,B" },
     { "devices", AT(devices) },
     { "with", AT(machines.with), &type_text, "FILE", NULL, HELP_WHAT,
-      "a few observations of the new device, to correct by" },
+      "a few observations of the new device, which correct the result" },
     { "where", AT(machines.where), .needs = "with",
       .refusal = "is for the observations of --with, which is missing",
-      .help    = "only networks of --with with these settings: dtype=bf16,layout=nhwc" },
+      .help    = "use only networks of --with that have these settings: dtype=bf16,layout=nhwc" },
     { "host", AT(machines.host), &type_text, "FILE", NULL, HELP_WHAT,
-      "times of small batches on the new device, measured by examples/pytorch/collect.py; they give the "
-      "host's time per operation (predict --framework)" },
+      "steps and inference of small batches on the new device, measured by examples/pytorch/collect.py; "
+      "they determine the host's time per operation (predict --framework)" },
     { "learned", AT(learned), &type_text, "FILE", NULL, HELP_WHAT,
-      "written by 'layermeter learn': the argument is a file of runs, not of a machine" },
+      "file of 'layermeter learn': the argument is then RUNS.csv" },
     { "power", AT(machines.how.power), &type_real, "EXPONENT", "0.5", HELP_HOW,
-      "of peaks per watt of power limit; 0: by peaks alone",
+      "exponent of the peak per watt of power limit; 0: scale by peaks alone",
       .outside = "expected a number from 0 up, found" },
     { "near", AT(machines.how.near), &type_real, "WIDTH", "0.5", HELP_HOW,
-      "of the Gaussian that averages machines, in distances of datasheets", .least = 0.01,
-      .outside = "expected a number from 0.01 up, found" },
+      "width of the Gaussian that weighs machines by the distance of their datasheets",
+      .least = 0.01, .outside = "expected a number from 0.01 up, found" },
     { "prices", AT(runs.prices) },
     { "spot", AT(runs.spot) },
     { "sort", AT(runs.sort), &type_choice, "KEY", "time", HELP_OUTPUT, "order of the GPUs of a run",
       .choices = "time or cost" },
-    { "output", AT(machines.output), .help = "machine file to write (also -o; needed)" },
+    { "output", AT(machines.output), .help = "machine file to write (also -o; required)" },
     { "format", AT(format) },
     { .name = NULL },
 };
 
 static const char details[] =
     "Each coefficient is scaled by the datasheet figure that bounds it ('layermeter devices'):\n"
-    "  arithmetic: by the peak of the element type, and by (peak per watt of limit)^--power, since a\n"
-    "    higher demand on the limit means a lower clock\n"
-    "  traffic: by the bandwidth\n"
+    "  arithmetic: by the peak of the element type, and by (peak per watt of power limit)^--power,\n"
+    "    because a higher demand on the limit lowers the clock\n"
+    "  memory traffic: by the bandwidth\n"
     "  planes of a small image: by the peak of a multiprocessor\n"
-    "  launches and all-reduces: not at all\n"
+    "  launches and all-reduces: not scaled\n"
     "\n"
-    "Several machines are averaged, near devices first. The new file has the default model of whole\n"
-    "networks and the prices of single layers, without residuals; for single kernels see 'layermeter fit\n"
-    "--like'.\n"
+    "Results from several machines are averaged; similar devices weigh more. The new file has the default\n"
+    "model of whole networks and the coefficients of single layers. It has no residuals and no single\n"
+    "kernels; for these see 'layermeter fit --like'.\n"
     "\n"
-    "--with takes a few networks or single layers that were measured on the new device; five networks or\n"
-    "twenty layers are many. It finds one factor for each resource. For layers it finds one for forward\n"
-    "passes and one for the rest of training. 'factor' shows the factors; 'share' is the resource's share\n"
-    "of the time before the correction.\n"
+    "--with takes a few networks or single layers that were measured on the new device. Five networks or\n"
+    "twenty layers are plenty. The command fits one correction factor for each resource. For layers it\n"
+    "fits one factor for forward passes and one for the rest of training. 'factor' shows the factors;\n"
+    "'share' is the resource's share of the time before the correction.\n"
     "\n"
-    "Intervals are those of the machines, wider by the errors of leaving each machine out. With one\n"
-    "machine they are wider by a factor of 1.5, in squares of logarithms; by 3 if only one of the devices\n"
-    "is older than Maxwell and nothing corrects. With three networks or layers to correct by, they are\n"
-    "wider by the errors of leaving these out. Predictions from the new file are marked 'transferred'\n"
-    "under 'beyond'.\n"
+    "Intervals are those of the machines, widened by the errors when each machine is left out. With one\n"
+    "machine they are widened by a factor of 1.5, in squares of logarithms; or by 3, if only one of the\n"
+    "devices is older than Maxwell and there is no correction. With three networks or layers in --with,\n"
+    "they are widened by the errors when these are left out. 'beyond' marks predictions from the new file\n"
+    "as 'transferred'.\n"
     "\n"
     "With --learned the argument is a file of runs (columns gpu, seconds and the learned metrics; see\n"
-    "'layermeter learn --help'). It prints the time of each run on the GPUs of --to (default: all learned\n"
-    "ones), its cost and its 90 % interval. 'basis' says whether the prediction is based on runs of both\n"
-    "GPUs, or on datasheets. --from takes only the runs on that GPU.\n";
+    "'layermeter learn --help'). The command predicts the time of each run on the GPUs of --to (default:\n"
+    "all learned GPUs), with its cost and a 90 % interval. 'basis' shows whether the prediction comes\n"
+    "from runs on both GPUs, or from datasheets. With --from only runs on that GPU are used.\n";
 
 static const char examples[] =
     "  layermeter transfer v100.ini --from V100-SXM2-16GB --to A100-SXM4-40GB -o a100.ini\n"

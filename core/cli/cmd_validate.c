@@ -58,76 +58,78 @@ VALUE_TYPE(type_phase, phase, read_phase);
 
 static const option_row option_rows[] = {
     { "leave-out", AT(rule), &type_rule, "WHAT", "network", HELP_HOW,
-      "network, device, ranks, batch, image, bytes, clock, kfold=K, a range (below), or none: all stay",
-      .excludes = "machine", .refusal = "nothing can be left out of the fit behind --machine" },
-    { "seed", AT(seed), .help = "of the parts that kfold draws" },
+      "what is left out in turn: network, device, ranks, batch, image, bytes, clock, kfold=K, a range "
+      "(below), or none",
+      .excludes = "machine",
+      .refusal =
+          "with --machine nothing is fitted, so nothing can be left out: give one of the two" },
+    { "seed", AT(seed), .help = "seed of the random parts of kfold" },
     { "where", AT(where) },
     { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_WHAT,
       "only these all-reduces: default, nonblocking or ring (default: all but the last two)" },
     { "power", AT(power), &type_flag, NULL, NULL, HELP_WHAT,
-      "power and energy beside times, of rows that have power_w" },
-    { "machine", AT(machine),
-      .help = "use the coefficients of this machine file, instead of fits" },
+      "also compare power and energy, for rows with power_w" },
+    { "machine", AT(machine), .help = "use the coefficients of this machine file instead of fits" },
     { "device", AT(device), &type_names, "NAME",
-      .help = "device that was measured, for paleo; A,B if devices are left out" },
+      .help = "measured device, for paleo; A,B with --leave-out device" },
     { "devices", AT(devices) },
     { "model", AT(models), &type_names, "LIST", "layermeter,convmeter,nnls", HELP_HOW,
-      "models to compare; besides formulas of all-reduces", .words = model_words },
+      "models to compare, and formulas of all-reduces (below)", .words = model_words },
     { "learn", AT(learn) },
     { "features", AT(features), &type_names, "SETS", NULL, HELP_HOW,
-      "each set of regressors or features side by side: flops,inputs,flops+inputs,all (below)",
+      "compare sets of regressors or features: flops,inputs,flops+inputs,all (below)",
       .excludes = "machine", .refusal = "a machine file has its features" },
     { "layers", AT(layers) },
-    { "pooled", AT(form.pooled), &type_flag, NULL, NULL, HELP_OUTPUT, "only all groups together" },
+    { "pooled", AT(form.pooled), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "print only the error over all groups" },
     { "folds", AT(form.folds), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "mean error of the folds and its standard deviation, of all groups together" },
+      "mean error of the folds and its standard deviation, over all groups" },
     { "points", AT(form.points), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "every point as measured and as predicted, see --phase" },
+      "print each point as measured and as predicted (--phase)" },
     { "phase", AT(form.q), &type_phase, "PHASE", "step", HELP_OUTPUT,
-      "of --points and --plot; clocks: power, energy and time at each clock, with --machine" },
+      "phase of --points and --plot; clocks: power, energy and time at each clock, with --machine" },
     { "plot", AT(form.plot),
-      .help = "draw predicted against measured times: FILE.svg, .png or .pdf" },
+      .help = "plot predicted against measured times: FILE.svg, .png or .pdf" },
     { "format", AT(form.f) },
     { .name = NULL },
 };
 
 static const char details[] =
-    "Each group is left out in turn, and predicted by a fit to the others. --leave-out says what a group\n"
-    "is:\n"
+    "Each group is left out in turn, and a fit to the others predicts it. --leave-out chooses the groups:\n"
     "  network: each network\n"
     "  ranks: each number of nodes\n"
-    "  batch, image: each octave of batches or of image heights (1, 2..3, 4..7 ...)\n"
+    "  batch, image: each range of batches or image heights up to a factor of 2 (1, 2..3, 4..7 ...)\n"
     "  bytes: each size of all-reduces\n"
-    "  clock: each held clock (--model nicolai, which learns several)\n"
-    "  kfold=K: each of K parts of the configurations, drawn at random\n"
-    "  batch=64.., ranks=16..512, image=256.. or bytes=1MiB..: that range alone\n"
-    "  device: each machine, a file each. 'layermeter transfer' predicts it from all others and its\n"
-    "    datasheet; learned models (--model layermeter,prenet) learn from the layers of all others.\n"
+    "  clock: each fixed clock (--model nicolai, which learns several)\n"
+    "  kfold=K: each of K random parts of the configurations\n"
+    "  batch=64.., ranks=16..512, image=256.. or bytes=1MiB..: only that range\n"
+    "  device: each machine, with one file each. 'layermeter transfer' predicts it from all others and\n"
+    "    its datasheet; learned models (--model layermeter,prenet) learn from the layers of all others.\n"
     "\n"
-    "Rows without such a number stay in every fit. For single kernels, and sequences of them, random\n"
-    "parts are left out (kfold=10 by default); errors are grouped by kind of operator and pass.\n"
+    "Rows without the value that forms the groups stay in every fit. For single kernels and sequences of\n"
+    "them, random parts are left out (kfold=10 by default); errors are grouped by kind of operator and\n"
+    "pass.\n"
     "\n"
-    "MAPE is the mean of |predicted - measured| / measured; NRMSE is RMSE over the range of the\n"
-    "measurements. 'in 90 %' is the share of points inside the stated interval, which is made without the\n"
-    "left-out points. 'width' is the median of (high - low) / predicted. CSV and JSON also have a score\n"
-    "of the intervals (Gneiting and Raftery 2007, of logarithms, in percent): wide intervals and missed\n"
-    "points raise it. 'grad' is all-reduce and update; 'backward+grad' uses the joint fit of a model that\n"
-    "has one; 'p95' is the 95th percentile of the repetitions of inference.\n"
+    "MAPE is the mean of |predicted - measured| / measured. NRMSE is RMSE divided by the range of the\n"
+    "measurements. 'in 90 %' is the share of held-out points inside the interval; the interval does not\n"
+    "use these points. 'width' is the median of (high - low) / predicted. CSV and JSON also have a score\n"
+    "of the intervals (Gneiting and Raftery 2007, of logarithms, in percent). Wide intervals and missed\n"
+    "points raise the score. 'grad' is all-reduce and update. 'backward+grad' uses the joint fit, if a\n"
+    "model has one. 'p95' is the 95th percentile of the repetitions of inference.\n"
     "\n"
-    "With --machine the coefficients come from that file: every network here counts as unseen. For\n"
-    "all-reduces (phase sync) published formulas have names: hockney, log2, paleo_tree and PALEO's other\n"
-    "schemes; convmeter's is T_grad with relative weights. 'residual' is layermeter with the trees of\n"
-    "'fit --residual'. Residual, justus, prenet and nicolai learn without the left-out rows; with\n"
-    "--machine they are that file's. --layers composes networks of single layers, corrected by the\n"
-    "networks that are not left out; plain sums (--machine) have no interval. --power compares powers and\n"
-    "energies on one device: layermeter by the bounds of the time, residual with trees, nicolai by\n"
-    "forests.\n"
+    "With --machine the coefficients come from that file: every network here counts as held out. For\n"
+    "all-reduces (phase sync) the published formulas hockney, log2, paleo_tree and PALEO's other schemes\n"
+    "are models, too; convmeter's is T_grad with relative weights. 'residual' is layermeter with the\n"
+    "trees of 'fit --residual'. residual, justus, prenet and nicolai learn without the held-out rows;\n"
+    "with --machine they come from that file. --layers predicts networks from single layers. The networks\n"
+    "that are not left out correct it. Plain sums (--machine) have no interval. --power compares power\n"
+    "and energy on one device: layermeter uses the bounds of the time, residual trees, nicolai forests.\n"
     "\n"
     "--features compares sets of names joined by +, for each model (default: convmeter). For convmeter,\n"
     "nnls and counts the names are regressors: flops, inputs, outputs, layers, weights; constants and\n"
-    "nodes are always used. For learned models they are features by name, by the beginning of a name\n"
-    "(activation), or by group: for prenet baseline, co, cm and ct (operations, memory, time). 'all'\n"
-    "takes all. A formula or a type of layer without any of the features has no prediction.\n";
+    "nodes are always used. For learned models the names are features, the beginning of their names\n"
+    "(activation), or groups; prenet's groups are baseline, co, cm and ct (operations, memory, time).\n"
+    "'all' means all. A formula or layer type without any of the features has no prediction.\n";
 
 static const char examples[] =
     "  layermeter validate observations.csv\n"

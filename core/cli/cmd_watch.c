@@ -26,57 +26,60 @@ typedef struct watch_options {
 static const option_row option_rows[] = {
     { "interval", AT(sampling.interval), .argument = "TIME", .fallback = "100ms", .least = 0.001,
       .outside = "expected 0.001 s or more, found",
-      .help    = "time between samples, also of a trace that states none" },
+      .help    = "time between samples, also for a trace without times" },
     { "gpu", AT(sampling.devices), .argument = "LIST",
-      .help = "0,2, all, cpu or both, 0,cpu (default: all GPUs, or the CPUs where there is none)" },
+      .help =
+          "devices to sample: GPUs 0,2, all GPUs, cpu, or both as 0,cpu (default: all GPUs; without "
+          "a GPU cpu)" },
     { "for", AT(duration), &type_seconds, "TIME", .excludes = "trace",
       .refusal = "with --trace nothing is sampled", .outside = "must be 0 or more",
-      .help = "end after so long: 10min (default: with Ctrl-C or SIGTERM)" },
+      .help = "stop after this time, such as 10min (default: until Ctrl-C or SIGTERM)" },
     { "plan", AT(order.plan), &type_text, "FILE", NULL, HELP_WHAT,
       "compare with this plan, written by 'layermeter plan --format json'" },
     { "answer", AT(order.question), &type_text, "NAME", NULL, HELP_WHAT,
-      "answer of the plan: fewest nodes, cheapest or fastest (default: its first)", .needs = "plan",
-      .refusal = "it chooses an answer of --plan" },
+      "answer of the plan: fewest nodes, cheapest or fastest (default: the first)", .needs = "plan",
+      .refusal = "chooses an answer of a plan: give --plan, too" },
     { "trace", AT(file), &type_text, "FILE", NULL, HELP_WHERE,
-      "a trace instead of this machine's devices; - is stdin", .needs = "plan",
-      .refusal = "a trace is compared with --plan; 'layermeter epochs' finds its epochs" },
+      "read this trace instead of sampling devices (-: stdin)", .needs = "plan",
+      .refusal = "needs --plan, to compare with; 'layermeter epochs' finds the epochs of a trace" },
     { "follow", AT(trace.follow), &type_flag, NULL, NULL, HELP_WHERE,
-      "wait for more at the end of the trace", .needs = "trace",
-      .refusal = "it goes with --trace" },
-    { "metric", AT(trace.metric), .needs = "plan", .refusal = "it goes with --plan",
-      .help = "metric to find epochs in (default: the one that shows load best)" },
+      "wait for new rows at the end of the trace", .needs = "trace", .refusal = "needs --trace" },
+    { "metric", AT(trace.metric), .needs = "plan", .refusal = "needs --plan",
+      .help = "metric in which to find epochs (default: the one that shows load best)" },
     { "observations", AT(order.observations), &type_text, "FILE", NULL, HELP_OUTPUT,
-      "append the run, for the next fit; a file that is not there is begun", .needs = "plan",
-      .refusal = "only a run of a --plan can be appended" },
+      "append the run to this file, for the next fit; a missing file is created", .needs = "plan",
+      .refusal = "needs --plan: only a run with a plan is appended" },
     { "output", AT(sampling.path), .excludes = "trace",
       .refusal = "with --trace nothing is sampled",
-      .help    = "new file to write (also -o); else it is printed" },
-    { "format", AT(order.how), .needs = "plan", .refusal = "samples are CSV: it goes with --plan",
-      .help = "of the comparison" },
+      .help    = "new file to write (also -o; default: stdout)" },
+    { "format", AT(order.how), .needs = "plan", .refusal = "needs --plan: samples are always CSV",
+      .help = "format of the comparison" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "Samples devices at equal intervals and writes a row of CSV for each: load, memory, power, energy,\n"
-    "clocks, temperature, and the reason for a lower clock. Columns have nvidia-smi's names: 'layermeter\n"
-    "epochs' reads them, even while they are written. NVML of NVIDIA's driver reads the GPUs\n"
-    "($LAYERMETER_NVML names another file than libnvidia-ml.so.1). /proc reads the CPUs, and RAPL or a\n"
-    "sensor their energy, if readable. Unknown values are empty. An existing file is not overwritten.\n"
+    "The command samples devices at equal intervals. It writes a CSV row for each sample: load, memory,\n"
+    "power, energy, clocks, temperature, and the reason for a lower clock. The columns have the names\n"
+    "that nvidia-smi uses. 'layermeter epochs' reads the file, even while it grows. Metrics of GPUs come\n"
+    "from NVML of NVIDIA's driver ($LAYERMETER_NVML names another file than libnvidia-ml.so.1). Metrics\n"
+    "of CPUs come from /proc; their energy comes from RAPL or a sensor, if readable. Unknown values are\n"
+    "empty. An existing file is not overwritten.\n"
     "\n"
-    "With --plan it follows the first device, or a trace that 'layermeter epochs' reads, and compares\n"
-    "each finished epoch with the plan. An epoch within the plan's interval is 'on plan', else it is\n"
-    "faster or slower, with a cause:\n"
-    "  clock throttled: heat or power hold the clock down for a quarter of the time, or it fell by 5 %\n"
-    "  sync-bound, input-bound: for half of the excess nothing runs, beyond the planned wait for\n"
-    "    all-reduces\n"
+    "With --plan the command follows the first device, or a trace that 'layermeter epochs' reads. It\n"
+    "compares each finished epoch with the plan. An epoch within the plan's interval is 'on plan'.\n"
+    "Otherwise it is faster or slower, with a cause:\n"
+    "  clock throttled: the clock fell by 5 %, or heat or power limited it for a quarter of the time\n"
+    "  sync-bound, input-bound: for half of the excess time the device is idle, longer than the planned\n"
+    "    wait for all-reduces\n"
     "  compute-bound: otherwise\n"
     "\n"
-    "Without load and clock in the trace there is no cause. All-reduces on a GPU count as its work. If\n"
-    "the trace shows steps but no epochs, steps are compared.\n"
+    "A trace without load and clock gives no cause. All-reduces on a GPU count as its work. If the trace\n"
+    "shows steps but no epochs, the command compares steps.\n"
     "\n"
-    "--observations appends the mean of the steady epochs as a step of the network, with the settings of\n"
-    "the networks in the file. 'layermeter fit OBSERVATIONS.csv --correct FILE' corrects a fit by such\n"
-    "runs, 'validate' compares with them, and a file of whole steps alone can be fitted.\n";
+    "--observations appends one step of the network, with the mean time of the steady epochs and with the\n"
+    "settings of the networks in the file. 'layermeter fit OBSERVATIONS.csv --correct FILE' corrects a\n"
+    "fit by such runs. 'layermeter validate' compares predictions with them. 'layermeter fit' also\n"
+    "accepts a file that has only whole steps.\n";
 
 static const char examples[] =
     "  layermeter watch --interval 100ms --for 10min -o metrics.csv\n"
@@ -102,7 +105,8 @@ static lm_status print_one(void *context, const watched *w, lm_error *err)
     if (w->scale != WATCH_NEITHER)
         watch_print_row(&me->printer, w);
     else if (me->live && !me->said_neither)
-        note("what repeats takes %.4g s, no epoch of the plan nor a step", w->epoch.length);
+        note("a pattern repeats every %.4g s, which is neither an epoch nor a step of the plan",
+             w->epoch.length);
     me->said_neither |= w->scale == WATCH_NEITHER;
     return LM_OK;
 }
@@ -120,7 +124,7 @@ static lm_status append(const watching *w, const watch_summary *s, lm_error *err
         status = observation_append(w->order->observations, &row, w->plan.machine, err);
     if (!status)
         note(
-            "%s: a step of %.4g s, appended: 'layermeter fit OBSERVATIONS.csv --correct %s -o MACHINE.ini' learns from it",
+            "%s: appended a step of %.4g s: 'layermeter fit OBSERVATIONS.csv --correct %s -o MACHINE.ini' learns from it",
             w->order->observations, row.seconds, w->order->observations);
     return status;
 }
@@ -174,5 +178,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_watch =
-    COMMAND("watch", "", "Sample this machine's devices; compare a run with its plan",
+    COMMAND("watch", "", "Sample this machine's devices, or compare a run with its plan",
             watch_options, 0, 0, NULL, run);

@@ -26,15 +26,15 @@ lm_status open_library(const options *o, lm_library **out, lm_error *err)
 
 const option_row network_option_rows[] = {
     { "treat", AT(treat), &type_pair, "OP=TYPE", .heading = HELP_WHAT, .repeats = true,
-      .help = "imports: layer type for an unknown operator" },
+      .help = "imported network: layer type for an unknown operator" },
     { "ignore", AT(ignore), &type_text, "OP", .heading = HELP_WHAT, .repeats = true,
-      .help = "imports: operator to skip (its output is its first input)" },
+      .help = "imported network: operator to skip (its output is its first input)" },
     { "strict", AT(strict), &type_flag, .heading = HELP_WHAT,
-      .help = "imports: refuse an unknown operator even if its shapes are known" },
+      .help = "imported network: refuse an unknown operator even if its shapes are known" },
     { "set", AT(set), &type_pair, "NAME=VALUE", .heading = HELP_WHAT, .repeats = true,
       .help = "value of an argument of the network ('layermeter models' lists them)" },
     { "sequence", AT(sequence), &type_length, "TOKENS", NULL, HELP_WHAT,
-      "tokens of a sample, 512 or 4k (4096); the same as --set sequence=TOKENS" },
+      "tokens per sample: 512, or 4k (4096); the same as --set sequence=TOKENS" },
     { .name = NULL },
 };
 

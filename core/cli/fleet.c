@@ -12,18 +12,18 @@ VALUE_TYPE(type_hour, money, money_parse_per_hour);
 
 const option_row fleet_option_rows[] = {
     { "machine", AT(machines), .repeats = true,
-      .help = "machine file of 'layermeter fit' or 'layermeter calibrate'; several to compare" },
+      .help = "machine file of 'layermeter fit' or 'layermeter calibrate'; several are compared" },
     { "device", AT(devices), .repeats = true, .listed = true, .argument = "NAMES",
       .help =
-          "device by any of its names: its shipped machine file is used. T4,A100 compares two, 'all' "
-          "those with a machine file; beside --machine: the device of that file" },
+          "use the shipped machine file of this device; T4,A100 compares two, 'all' compares all "
+          "that have a machine file; with --machine: the device of that file" },
     OPTION_GROUP(fleet_options, session, session_machine_option_rows),
     { "price", AT(hour), &type_hour, "PRICE", NULL, HELP_WHERE,
       "price of a device, 2.50USD/h, instead of the price file's", .repeats = true },
     { "prices", AT(prices) },
     { "instance", AT(instances), &type_text, "NAME", NULL, HELP_WHERE,
-      "section of the price file, such as a cloud instance; it also gives the device and the "
-      "number of devices of a node",
+      "section of the price file, such as a cloud instance; it also sets the device and the number "
+      "of devices per node",
       .repeats = true, .listed = true },
     { "spot", AT(spot) },
     { .name = NULL },
@@ -32,12 +32,12 @@ const option_row fleet_option_rows[] = {
 const option_row compare_option_rows[] = {
     { "machine", AT(machines), .repeats = true,
       .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (default: the one that "
-              "ships for --device); several to compare" },
+              "ships for --device); several are compared" },
     { "device", AT(devices), .repeats = true, .listed = true, .argument = "NAMES",
       .help =
-          "device by any of its names: its shipped machine file is used. T4,A100 compares two, also "
-          "with --machine; 'all' those with a machine file. paleo, learned models and --idle-power "
-          "use its datasheet" },
+          "use the shipped machine file of this device; T4,A100 compares two, also with --machine; "
+          "'all' compares all that have a machine file. paleo, learned models and --idle-power use "
+          "its datasheet" },
     OPTION_GROUP(fleet_options, session, session_option_rows),
     { .name = NULL },
 };

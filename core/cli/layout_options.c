@@ -14,8 +14,8 @@
 #define WORD(n)    AT(word[n]), &type_text
 
 const option_row layout_option_rows[] = {
-    { "layout", AT(text), &type_text, "WORDS", NULL, HELP_HOW,
-      "how ranks share the work, 'tp4 sp dp8 zero1': all options below in one" },
+    { "layout", AT(text), &type_text, "LAYOUT", NULL, HELP_HOW,
+      "how ranks share the work, such as 'tp4 sp dp8 zero1': all options below in one" },
     { "tp", WORD(0), "N", NULL, HELP_HOW, "tensor parallelism: N ranks share each layer" },
     { "sp", AT(sp), &type_flag, NULL, NULL, HELP_HOW,
       "sequence parallelism: ranks of --tp share the tokens of the layers that --tp does not split" },
@@ -28,7 +28,7 @@ const option_row layout_option_rows[] = {
     { "ep", WORD(3), "N", NULL, HELP_HOW,
       "expert parallelism: N ranks share the experts; all-to-alls exchange the tokens" },
     { "dp", WORD(4), "N", NULL, HELP_HOW,
-      "data parallelism: N replicas with samples of their own (default: the remaining ranks)" },
+      "data parallelism: N replicas, each with its own samples (default: the remaining ranks)" },
     { "pp", WORD(5), "N", NULL, HELP_HOW, "pipeline parallelism: N stages" },
     { "vp", WORD(6), "N", NULL, HELP_HOW,
       "chunks of layers of each pipeline stage (interleaved schedule)" },
@@ -41,20 +41,21 @@ const option_row layout_option_rows[] = {
     { "schedule", WORD(9), "KIND", NULL, HELP_HOW,
       "schedule of the pipeline: 1f1b, interleaved, zb or gpipe" },
     { "stages", WORD(10), "LIST", NULL, HELP_HOW,
-      "blocks of each stage, as 7,8,8,7; or even (the default), or balanced by their FLOPs" },
+      "blocks of each stage: 7,8,8,7, or even (the default), or balanced (by FLOPs)" },
     { "placement", WORD(11), "ORDER", NULL, HELP_HOW,
       "which ranks are neighbours: the first dimension has the nearest ranks, the last the farthest "
       "(default: tp-cp-ep-dp-pp)" },
     { "micro-batch", WORD(12), "N", NULL, HELP_HOW,
-      "samples of a rank and micro-step: another name of --batch" },
+      "samples per rank and micro-step: another name of --batch" },
     { "global-batch", WORD(13), "N", NULL, HELP_WHAT,
-      "samples of a step on all devices, 512, or 4Mtokens: micro-steps of --batch follow from it" },
+      "samples of a step on all devices: 512, or 4Mtokens; it sets the number of micro-steps of "
+      "--batch" },
     { .name = NULL },
 };
 
 const option_row layout_recompute_rows[] = {
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "with a layout: full, selective, or layers that run again in the backward pass" },
+      "with a layout: full, selective, or the layers to recompute in the backward pass" },
     { .name = NULL },
 };
 

@@ -11,14 +11,14 @@
 const option_row limit_option_rows[] = {
     { "memory", AT(memory),
       .help =
-          "memory of a device, 24GB: larger batches are refused (default: the datasheet's, by which "
-          "a note warns)" },
+          "memory of a device, 24GB: larger batches are refused (default: a note warns above the "
+          "memory of the datasheet)" },
     { "framework-overhead", AT(overhead) },
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "segments recomputed in the backward pass: layer1.0,layer1.1 or blocks",
+      "segments to recompute in the backward pass: layer1.0,layer1.1, or blocks",
       OF_TRAINING("is of training") },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
-      "critical global batch: above it training needs many more samples; a note tells how many",
+      "critical global batch: above it training needs many more samples; a note gives the number",
       OF_TRAINING("is of training") },
     { .name = NULL },
 };

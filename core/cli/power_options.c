@@ -57,7 +57,7 @@ VALUE_TYPE(type_grid, double, read_grid);
 
 const option_row power_option_rows[] = {
     { "idle-power", AT(model.idle_w), &type_watts, "WATTS", NULL, HELP_WHERE,
-      "idle power of the device, 30W: adds an estimate of power and energy" },
+      "idle power of the device, 30W: also estimate power and energy" },
     { "power-cap", AT(cap_w), &type_watts, "WATTS", NULL, HELP_WHERE,
       "power limit of the device, 165W, instead of its datasheet's" },
     { .name = NULL },
@@ -65,7 +65,7 @@ const option_row power_option_rows[] = {
 
 const option_row grid_option_rows[] = {
     { "grid", AT(grams_per_kwh), &type_grid, "FACTOR", NULL, HELP_WHERE,
-      "CO2 per kWh of electricity, 400gCO2/kWh: adds columns of CO2" },
+      "CO2 per kWh of electricity, 400gCO2/kWh: also print CO2" },
     { .name = NULL },
 };
 
@@ -78,7 +78,7 @@ const option_row knee_option_rows[] = {
 const option_row clock_option_rows[] = {
     { "clock", .at = 0, .size = sizeof(double), .type = &type_mhz, .argument = "CLOCK",
       .heading = HELP_WHAT,
-      .help = "clock at which the devices are held, 900MHz: for models fitted at several clocks" },
+      .help = "fixed clock of the devices, 900MHz, for models that were fitted at several clocks" },
     { .name = NULL },
 };
 

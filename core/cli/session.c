@@ -57,16 +57,16 @@ const option_row session_machine_option_rows[] = {
       .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (default: the one that "
               "ships for --device)" },
     { "device", AT(source.device),
-      .help = "device, by any of its names: the machine file that ships for it, or its datasheet, "
-              "for paleo, learned models and --idle-power" },
+      .help = "use the shipped machine file of this device; paleo, learned models and --idle-power "
+              "use its datasheet" },
     OPTION_GROUP(session_options, link, link_option_rows),
-    { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
-      "model that predicts the step", .words = model_words },
+    { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW, "model of the step time",
+      .words = model_words },
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
-      "element type: f32, f16, bf16, f64, or tf32 for products; file: of the machine file" },
+      "element type: f32, f16, bf16, f64, or tf32 (products only); file: as the machine file" },
     { "framework", AT(framework), &type_choice, "KIND", "none", HELP_HOW,
-      "how kernels are launched: none, as in the measurements; eager, one by one by a framework "
-      "such as PyTorch; graph, all at once from a recorded CUDA graph",
+      "launch of kernels (none: as in the measurements; eager: one by one, as in PyTorch; graph: "
+      "all at once, from a recorded CUDA graph)",
       .choices = "none, eager or graph" },
     { "mixed", AT(input.mixed), &type_mixed, "TYPE", OF_MACHINE, HELP_HOW,
       "f32 with autocast to bf16, f16 or fp8; none: no autocast; file: as the machine file",
@@ -78,9 +78,9 @@ const option_row session_option_rows[] = {
     { .at = 0, .group = session_machine_option_rows },
     { "devices", AT(source.devices) },
     { "ppp-comp", AT(source.platform.ppp_comp), &type_fraction, "FRACTION", "1", HELP_HOW,
-      "paleo: fraction of the device's peaks that is reached" },
+      "paleo: fraction of the device's peaks that the step reaches" },
     { "ppp-comm", AT(source.platform.ppp_comm), &type_fraction, "FRACTION", "1", HELP_HOW,
-      "paleo: fraction of the bandwidth between nodes that is reached", OF_EXCHANGE },
+      "paleo: fraction of the bandwidth between nodes that the step reaches", OF_EXCHANGE },
     { "scheme", AT(source.platform.scheme), &type_scheme, "NAME", "tree", HELP_HOW,
       "paleo: one_to_all, tree, butterfly or butterfly_mixing", OF_EXCHANGE },
     { .name = NULL },
@@ -177,8 +177,8 @@ static lm_status check_machine(const options *o, const session_options *q, bool 
     if (!q->machine)
         return lm_error_set(
             err, LM_E_ARG,
-            "on what? give --device NAME, such as H100 ('layermeter devices' has "
-            "all), or --machine FILE, the coefficients that 'layermeter fit' wrote");
+            "no machine is given: give --device NAME, such as H100 ('layermeter devices' lists "
+            "all), or --machine FILE, a file of 'layermeter fit'");
     for (size_t i = 0; i < (by->from_layers || device_counts ? 3 : 5); i++)
         if (option_given(o, own[i]))
             return misused(o, own[i], err, "is for --model paleo");
@@ -328,9 +328,8 @@ static lm_status read_gradients(const char *text, lm_dtype *out, lm_error *err)
     *out = type;
     if (lm_dtype_is_real(type))
         return LM_OK;
-    return lm_error_set(err, LM_E_ARG,
-                        "gradients are no whole numbers: expected f16, bf16, f32 ..., found '%s'",
-                        text);
+    return lm_error_set(
+        err, LM_E_ARG, "gradients are not integers: expected f16, bf16, f32 ..., found '%s'", text);
 }
 
 VALUE_TYPE(type_sync, sync_choice, read_sync);
@@ -342,10 +341,10 @@ VALUE_TYPE(type_gradients, lm_dtype, read_gradients);
 
 const option_row decode_option_rows[] = {
     { "context", OPTION_AT(decode_choice, context), &type_length, "TOKENS", NULL, HELP_WHAT,
-      "decode: tokens before the first new one, 512 or 4k (4096), whose keys and values are cached",
-      TOKENS, .when = "phase=decode", .otherwise = "goes with --phase decode" },
+      "decode: tokens in the KV cache before the first new token: 512, or 4k (4096)", TOKENS,
+      .when = "phase=decode", .otherwise = "goes with --phase decode" },
     { "new-tokens", OPTION_AT(decode_choice, tokens), &type_length, "N", "1", HELP_WHAT,
-      "decode: tokens that are generated, one after the other", TOKENS, .needs = "phase",
+      "decode: number of tokens to generate", TOKENS, .needs = "phase",
       .refusal = "goes with --phase decode" },
     { .name = NULL },
 };
@@ -355,33 +354,31 @@ lm_status decode_check(const decode_choice *d, program_kind program, lm_error *e
     if (program == PROGRAM_DECODE && !d->context)
         return lm_error_set(
             err, LM_E_ARG,
-            "--context is needed with --phase decode: the tokens before the first new one");
+            "--phase decode needs --context: the tokens in the KV cache before the first new token");
     return LM_OK;
 }
 
 const option_row phase_option_rows[] = {
     { "phase", AT(program), .choices = PHASES_AND_DECODE,
       .help =
-          "what to predict: a training step, a forward pass (inference), or the generation of tokens "
-          "one by one (decode)" },
+          "what to predict (inference: a forward pass; decode: new tokens, one after the other)" },
     OPTION_GROUP(setup_choice, decode, decode_option_rows),
     { .name = NULL },
 };
 
 const option_row setup_option_rows[] = {
     { "sync", AT(sync), &type_sync, "RULE", "auto", HELP_HOW,
-      "how gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: ddp if it was "
+      "how gradients are sent: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: ddp if it was "
       "measured between nodes, else once",
       OF_EXCHANGE },
     { "bucket", AT(buckets), &type_sizes, "SIZES", NULL, HELP_HOW,
-      "--sync ddp with buckets of this size, 25MiB or 1MiB..64MiB*2; auto: the best of all",
+      "--sync ddp with buckets of this size: 25MiB, or 1MiB..64MiB*2; auto: the best size",
       .or_auto = true, .excludes = "sync",
       .refusal = "stands for --sync ddp:SIZE: give one of the two", OF_EXCHANGE },
     { "grad-dtype", AT(dtype), &type_gradients, "TYPE", NULL, HELP_HOW,
-      "element type of gradients in messages, such as f16 (default: that of the weights)",
-      OF_EXCHANGE },
+      "element type of gradients in messages, such as f16 (default: as the weights)", OF_EXCHANGE },
     { "accumulate", AT(accumulate), &type_count, "K", "1", HELP_HOW,
-      "micro-steps of a step; gradients travel after the last",
+      "micro-steps per step; gradients are sent after the last one",
       OF_TRAINING("is of training: --phase %s has no micro-steps") },
     { "optimizer", AT(optimizer), &type_text, "NAME", "momentum", HELP_HOW,
       OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED "; learned models: any that was measured",
@@ -458,9 +455,10 @@ VALUE_TYPE(type_batch, batch_told, text_batch);
 
 const option_row scaling_option_rows[] = {
     { "scaling", OPTION_AT(scaling_options, kind), &type_scaling, "KIND", "weak", HELP_WHAT,
-      "what stays the same: weak, the batch of a device; strong or global, the whole batch" },
+      "what stays the same: the batch of a device (weak), or the batch of all devices (strong, "
+      "global)" },
     { "global-batch", OPTION_AT(scaling_options, whole), &type_batch, "N", .heading = HELP_WHAT,
-      .help = "strong, global, layouts: samples of all devices together, 512, or 4Mtokens" },
+      .help = "strong, global, layouts: samples on all devices together: 512, or 4Mtokens" },
     { .name = NULL },
 };
 
@@ -469,7 +467,7 @@ lm_status scaling_check(const options *o, const scaling_options *s, const void *
 {
     if (s->kind == SCALING_GLOBAL && how->program != PROGRAM_TRAINING)
         return misused(o, &s->kind, err,
-                       "global is of training: give weak or strong with --phase %s",
+                       "global is for training: give weak or strong with --phase %s",
                        program_kind_name(how->program));
     if (s->kind == SCALING_WEAK && s->whole.n)
         return misused(o, &s->whole, err, "goes with --scaling strong or global, or with a layout");
@@ -495,7 +493,7 @@ lm_status gpus_settle(const options *o, const int64_t *gpus, option_counts *node
         each = *devices;
     if (*gpus % each)
         return misused(o, gpus, err,
-                       "%lld devices are no whole nodes of %lld: give --nodes and "
+                       "%lld devices do not fill nodes of %lld: give --nodes and "
                        "--devices-per-node",
                        (long long)*gpus, (long long)each);
     if (!(n = arena_array(o->room, 1, sizeof *n)))
