@@ -130,11 +130,14 @@ static void draw_mask(mlp_training *t, size_t n)
 /* l2 is of weights, not of biases. */
 static void shrink(const mlp_training *t)
 {
-    for (size_t i = 0; t->o->l2 > 0 && i <= t->m->n_layers; i++) {
+    const float *weight = t->m->weight, l2 = (float)t->o->l2;
+    float       *gradient = t->gradient;
+
+    for (size_t i = 0; l2 > 0 && i <= t->m->n_layers; i++) {
         const mlp_layer l = mlp_layer_at(t->m, i);
 
         for (size_t k = l.at; k < l.bias; k++)
-            t->gradient[k] += (float)t->o->l2 * t->m->weight[k];
+            gradient[k] += l2 * weight[k];
     }
 }
 
@@ -151,14 +154,18 @@ static void adam(mlp_training *t, double rate)
     const float  by   = (float)(rate * sqrt(1 - pow(BETA2, step)) / (1 - pow(BETA1, step)));
     const float  tiny = (float)(epsilon * sqrt(1 - pow(BETA2, step)));
     const float  b1 = (float)BETA1, b2 = (float)BETA2;
+    const float *gradient = t->gradient;
+    float       *first = t->first, *second = t->second, *weight = t->m->weight;
+    const size_t n = t->m->n_weights;
 
-    for (size_t k = 0; k < t->m->n_weights; k++) {
-        const float g = zeroed(t->gradient[k], LEAST_GRADIENT);
+    for (size_t k = 0; k < n; k++) {
+        const float g = zeroed(gradient[k], LEAST_GRADIENT);
+        const float a = zeroed(b1 * first[k] + (1 - b1) * g, LEAST_GRADIENT);
+        const float b = zeroed(b2 * second[k] + (1 - b2) * g * g, LEAST_SQUARE);
 
-        t->first[k]  = zeroed(b1 * t->first[k] + (1 - b1) * g, LEAST_GRADIENT);
-        t->second[k] = zeroed(b2 * t->second[k] + (1 - b2) * g * g, LEAST_SQUARE);
-        t->m->weight[k] =
-            zeroed(t->m->weight[k] - by * t->first[k] / (sqrtf(t->second[k]) + tiny), LEAST_WEIGHT);
+        first[k]  = a;
+        second[k] = b;
+        weight[k] = zeroed(weight[k] - by * a / (sqrtf(b) + tiny), LEAST_WEIGHT);
     }
 }
 

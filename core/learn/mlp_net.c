@@ -114,18 +114,20 @@ void mlp_scale(const mlp *m, const double *x, size_t row, mlp_room *r)
 const float *mlp_forward(const mlp *m, mlp_room *r, size_t n)
 {
     for (size_t i = 0; i <= m->n_layers; i++) {
-        const mlp_layer l   = mlp_layer_at(m, i);
-        float          *out = r->out[i + 1];
+        const mlp_layer l      = mlp_layer_at(m, i);
+        const size_t    hidden = i < m->n_layers ? n * l.outputs : 0;
+        const float    *mask   = i + 1 == m->n_layers ? r->mask : NULL;
+        float          *out    = r->out[i + 1];
 
         for (size_t b = 0; b < n; b++)
             memcpy(out + b * l.outputs, m->weight + l.bias, l.outputs * sizeof *out);
         blas.cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)l.outputs,
                          (int)l.inputs, 1, r->out[i], (int)l.inputs, m->weight + l.at,
                          (int)l.inputs, 1, out, (int)l.outputs);
-        for (size_t k = 0; i < m->n_layers && k < n * l.outputs; k++)
+        for (size_t k = 0; k < hidden; k++)
             out[k] = out[k] > 0 ? out[k] : 0;
-        for (size_t k = 0; i + 1 == m->n_layers && r->mask && k < n * l.outputs; k++)
-            out[k] *= r->mask[k];
+        for (size_t k = 0; mask && k < hidden; k++)
+            out[k] *= mask[k];
     }
     return r->out[m->n_layers + 1];
 }
@@ -134,13 +136,16 @@ const float *mlp_forward(const mlp *m, mlp_room *r, size_t n)
 static void layer_gradient(const mlp_layer *l, const float *in, const float *delta, size_t n,
                            float *gradient)
 {
+    const size_t outputs = l->outputs;
+    float       *bias    = gradient + l->bias;
+
     blas.cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)l->outputs, (int)l->inputs,
                      (int)n, 1, delta, (int)l->outputs, in, (int)l->inputs, 0, gradient + l->at,
                      (int)l->inputs);
-    memset(gradient + l->bias, 0, l->outputs * sizeof *gradient);
-    for (size_t b = 0; b < n; b++)
-        for (size_t k = 0; k < l->outputs; k++)
-            gradient[l->bias + k] += delta[b * l->outputs + k];
+    memset(bias, 0, outputs * sizeof *bias);
+    for (size_t b = 0; b < n; b++, delta += outputs)
+        for (size_t k = 0; k < outputs; k++)
+            bias[k] += delta[k];
 }
 
 void mlp_backward(const mlp *m, mlp_room *r, const float *y, size_t n, float *gradient)
@@ -151,20 +156,21 @@ void mlp_backward(const mlp *m, mlp_room *r, const float *y, size_t n, float *gr
     for (size_t b = 0; b < n; b++)
         delta[b] = (out[b] - y[b]) / (float)n;
     for (size_t i = m->n_layers + 1; i-- > 0;) {
-        const mlp_layer l    = mlp_layer_at(m, i);
+        const mlp_layer l  = mlp_layer_at(m, i);
+        const float    *in = r->out[i], *mask = i == m->n_layers ? r->mask : NULL;
         float          *swap = delta;
 
-        layer_gradient(&l, r->out[i], delta, n, gradient);
+        layer_gradient(&l, in, delta, n, gradient);
         if (!i)
             break;
         blas.cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)l.inputs,
                          (int)l.outputs, 1, delta, (int)l.outputs, m->weight + l.at, (int)l.inputs,
                          0, before, (int)l.inputs);
         for (size_t k = 0; k < n * l.inputs; k++) {
-            if (r->out[i][k] <= 0) /* relu, and what dropout left out */
+            if (in[k] <= 0) /* relu, and what dropout left out */
                 before[k] = 0;
-            else if (i == m->n_layers && r->mask)
-                before[k] *= r->mask[k];
+            else if (mask)
+                before[k] *= mask[k];
         }
         delta  = before;
         before = swap;
