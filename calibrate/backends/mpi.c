@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -15,6 +14,7 @@
 #include "fabric/collective.h"
 #include "measure/backend.h"
 #include "measure/clock.h"
+#include "measure/machine_state.h"
 #include "mpi_buckets.h"
 #include "ranks/pulse.h"
 #include "ranks/start_mpi.h"
@@ -213,8 +213,8 @@ static int64_t neighbours(const world *group)
  * machine share its largest caches; a machine may have two. */
 static int64_t pool_slots(int64_t bytes, const world *group)
 {
-    const long    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    const int64_t all   = 4 * (cache > 33554432 ? (int64_t)cache : 33554432);
+    const int64_t cache = machine_cache_bytes();
+    const int64_t all   = 4 * (cache > 33554432 ? cache : 33554432);
     const int64_t mine  = all / neighbours(group);
     const int64_t least = mine > 8388608 ? mine : 8388608; /* private caches of a core */
 

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "sample/cpu.h"
 
@@ -21,6 +23,14 @@ machine_state machine_state_cpu(void)
 
     return (machine_state){ .clock_mhz = cpu_clock_mhz(cpu < 0 ? 0 : cpu),
                             .throttles = cpu_throttle_count() };
+}
+
+int64_t machine_cache_bytes(void)
+{
+    const char *said  = getenv("LAYERMETER_CACHE");
+    const long  known = said ? atol(said) : sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+    return known > 0 ? known : 33554432;
 }
 
 /* ---- provenance ---- */

@@ -3,6 +3,7 @@
 #define CALIBRATE_MACHINE_STATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /**
  * State of a device at one moment. Backends of devices other than the CPU fill it in (`state` in
@@ -23,6 +24,12 @@ machine_state machine_state_unknown(void);
  * counters of all CPUs. Files are read below $LAYERMETER_SYSTEM_ROOT (default: /).
  */
 machine_state machine_state_cpu(void);
+
+/**
+ * Bytes of the CPU's last-level cache, which memory that is to be cold exceeds: $LAYERMETER_CACHE, else what the
+ * system says, else 32 MiB.
+ */
+int64_t machine_cache_bytes(void);
 
 /**
  * Provenance: governor, driver, turbo and range of the CPU's clock, as far as the system reports

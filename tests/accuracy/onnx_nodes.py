@@ -71,6 +71,8 @@ def asked(program, path, model, theirs):
         found, refusal = outputs(program, path, max(batch, 1))
         if found is not None and (layers is None or theirs <= found):
             layers = found
+            if theirs <= found:
+                break
         why = why or refusal
     return layers, why
 

@@ -2,19 +2,16 @@
 #include "onednn_copies.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "measure/machine_state.h"
 #include "ranks/pulse.h"
 
-enum { LINE = 64, USUAL_BYTES = 33554432 /* of a last-level cache of unknown size */ };
+enum { LINE = 64 };
 
 /* All copies together are twice as large as the cache, as hardware does not drop exactly the oldest lines. */
 uint64_t copies_wanted(bool cold, uint64_t bytes)
 {
-    const long     known = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    const uint64_t cache = known > 0 ? (uint64_t)known : USUAL_BYTES;
-
-    return cold ? 2 * cache / bytes + 2 : 1;
+    return cold ? 2 * (uint64_t)machine_cache_bytes() / bytes + 2 : 1;
 }
 
 typedef struct copying {
