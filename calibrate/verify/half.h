@@ -27,10 +27,10 @@ static inline uint16_t half_bits(double value)
 static inline double half_value(uint16_t bits)
 {
     const int    exponent = bits >> 10 & 31;
-    const double fraction = bits & 1023;
-    const double size     = exponent == 31 ? (fraction > 0 ? (double)NAN : (double)INFINITY)
-                            : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                                           : ldexp(fraction, -24);
+    const int    fraction = bits & 1023;
+    const double size     = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                            : exponent     ? (double)((1024 + (int64_t)fraction) << exponent) * 0x1p-25
+                                           : fraction * 0x1p-24;
 
     return bits & 0x8000 ? -size : size;
 }

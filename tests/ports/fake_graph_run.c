@@ -193,31 +193,54 @@ static double length_of(const fake_descriptor *op, int name, const fake_tensor *
     return length > (double)all ? NAN : length;
 }
 
+/* One matrix of a tensor, lines x depth, which are two of its axes. */
+static double *read_matrix(const fake_tensor *t, int64_t *index, int lines, int depth)
+{
+    const int64_t n   = t->dim[lines] * t->dim[depth];
+    double       *all = malloc((size_t)n * sizeof *all + 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        index[lines] = i / t->dim[depth];
+        index[depth] = i % t->dim[depth];
+        all[i]       = fake_get(t, index);
+    }
+    return all;
+}
+
 /* `lengths`: those that the operation has. Behind them are zeros. */
 static void run_matmul(const fake_descriptor *op, const fake_tensor *a, const fake_tensor *b,
                        const fake_tensor *const *lengths, const fake_tensor *c)
 {
-    const int r            = c->rank;
-    int64_t   i[FAKE_RANK] = { 0 };
+    const int     r            = c->rank;
+    const int64_t depth        = a->dim[r - 1];
+    int64_t       i[FAKE_RANK] = { 0 };
 
     do {
         const double rows          = length_of(op, 0, lengths, i[0], c->dim[r - 2]);
         const double columns       = length_of(op, 1, lengths, i[0], c->dim[r - 1]);
-        const double summands      = length_of(op, 2, lengths, i[0], a->dim[r - 1]);
+        const double summands      = length_of(op, 2, lengths, i[0], depth);
+        const double least         = 0 * (rows + columns + summands); /* NaN if a length is */
         int64_t      ia[FAKE_RANK] = { 0 }, ib[FAKE_RANK] = { 0 };
-        double       sum = 0 * (rows + columns + summands); /* NaN if a length is */
+        double      *all_a, *all_b;
 
         share(a, c, i, ia);
         share(b, c, i, ib);
-        ia[r - 2] = i[r - 2];
-        ib[r - 1] = i[r - 1];
-        for (int64_t k = 0;
-             (double)i[r - 2] < rows && (double)i[r - 1] < columns && (double)k < summands; k++) {
-            ia[r - 1] = ib[r - 2] = k;
-            sum += fake_get(a, ia) * fake_get(b, ib);
-        }
-        fake_set(c, i, sum);
-    } while (fake_next(r, c->dim, i));
+        all_a = read_matrix(a, ia, r - 2, r - 1);
+        all_b = read_matrix(b, ib, r - 1, r - 2);
+        for (int64_t m = 0; m < c->dim[r - 2]; m++)
+            for (int64_t n = 0; n < c->dim[r - 1]; n++) {
+                const bool counts = (double)m < rows && (double)n < columns;
+                double     sum    = least;
+
+                for (int64_t k = 0; counts && (double)k < summands; k++)
+                    sum += all_a[m * depth + k] * all_b[n * depth + k];
+                i[r - 2] = m;
+                i[r - 1] = n;
+                fake_set(c, i, sum);
+            }
+        free(all_a);
+        free(all_b);
+    } while (fake_next(r - 2, c->dim, i));
 }
 
 static void run_reduction(const fake_descriptor *op, const fake_tensor *x, const fake_tensor *y)
