@@ -114,8 +114,8 @@ bool autocast_casts(const bound_network *full, const bound_network *half, const 
     const bound_network *here = is_half[l] ? half : full;
     const bound_network *from = is_half[e.layer] ? half : full;
 
-    return autocast_rule_of(&full->layer[l], full->options.on) != AUTOCAST_WIDEST &&
-           here->layer[l].input[i].dtype != from->layer[e.layer].output[e.output].dtype;
+    return here->layer[l].input[i].dtype != from->layer[e.layer].output[e.output].dtype &&
+           autocast_rule_of(&full->layer[l], full->options.on) != AUTOCAST_WIDEST;
 }
 
 lm_dtype autocast_half(lm_dtype mixed)

@@ -9,6 +9,9 @@ case $1 in
 clang) # the other compiler, of the tests too; all warnings are errors
     command -v clang >/dev/null || { echo "skipped: no clang"; exit 77; }
     set -- -DCMAKE_C_COMPILER=clang -DLAYERMETER_TESTS=ON -DLAYERMETER_WITH_PAGE=OFF
+    if command -v ld.gold >/dev/null; then # some 200 programs in half the time
+        set -- "$@" -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold
+    fi
     has="onednn"
     ;;
 minimal) # with what is needed alone, without cmocka too: what is left must say what it lacks

@@ -105,7 +105,8 @@ static void plan(const lm_kernel *k)
     cuda_kernel_release(&out);
 }
 
-/* Blocks have 128 keys: for the others versions before 9.15 need a padding mask. */
+/* Blocks have 128 keys: for the others versions before 9.15 need a padding mask. Half of the cases, as each takes half a
+ * second, have each three of pass, mask, dropout and sharing, with each number of keys. */
 static void cudnn_plans_attention(void **state)
 {
     static const int64_t  keys[]  = { 49, 197, 1024 };
@@ -115,6 +116,8 @@ static void cudnn_plans_attention(void **state)
     for (size_t i = 0; i < 3 * 2 * 2 * 2 * 2; i++) { /* keys, passes, causal, dropout, shared */
         lm_kernel k = { .size = sizeof k, .op = LM_OP_ATTENTION, .repeat = 1 };
 
+        if ((i / 3 + i / 6 + i / 12 + i / 24) % 2)
+            continue;
         k.pass                    = i / 3 % 2 ? LM_GRAD_INPUT : LM_FORWARD;
         k.dtype                   = types[(i / 3 + i / 6) % 2];
         k.u.attention.causal      = (int64_t)(i / 6 % 2);
