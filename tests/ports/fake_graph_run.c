@@ -52,7 +52,7 @@ static void give_place(places *all, const fake_descriptor *t, const fake_run *ru
 /* ---- convolution ----------------------------------------------------------------------------- */
 
 typedef struct conv {
-    const fake_tensor *x, *w, *y;
+    const fake_tensor *x, *w;
     int                axes;
     const int64_t     *before, *stride, *gaps;
     bool               forgets; /* LAYERMETER_FAKE_WRONG: the last tap of a window does not count */
@@ -91,46 +91,79 @@ static bool forgotten(const conv *c, const int64_t *k)
     return last;
 }
 
-/* Every pair of an output and a weight it sees: to = 0: y += x w; 1: x += y w; 2: w += x y. Sums
- * are kept apart in double precision. */
-static void run_conv(conv made, const fake_tensor *x, const fake_tensor *w, const fake_tensor *y,
-                     int to)
+/* A dense copy in double precision. */
+static fake_tensor doubles_of(const fake_tensor *t)
 {
-    made.x = x, made.w = w, made.y = y, made.axes = x->rank - 2;
-    const conv        *c            = &made;
-    const fake_tensor *sum_of       = to == 0 ? c->y : to == 1 ? c->x : c->w;
-    const int64_t      groups       = c->x->dim[1] / c->w->dim[1];
-    const int64_t      outputs      = c->w->dim[0] / groups; /* of a group */
-    int64_t            o[FAKE_RANK] = { 0 };
-    fake_tensor        sum          = *sum_of;
+    fake_tensor all          = { .type = CUDNN_DATA_DOUBLE, .rank = t->rank };
+    int64_t     i[FAKE_RANK] = { 0 }, n = 1;
+    double     *to;
 
-    sum.type = CUDNN_DATA_DOUBLE;
-    sum.at   = malloc(fake_tensor_bytes(&sum));
-    fake_clear(&sum);
+    for (int d = t->rank; d-- > 0; n *= t->dim[d]) {
+        all.dim[d]    = t->dim[d];
+        all.stride[d] = n;
+    }
+    all.at = malloc((size_t)n * sizeof *to);
+    to     = (double *)(void *)all.at;
+    do
+        *to++ = fake_get(t, i);
+    while (fake_next(t->rank, t->dim, i));
+    return all;
+}
+
+static double *element(const fake_tensor *doubles, const int64_t *index)
+{
+    double *at = (double *)(void *)doubles->at;
+
+    for (int d = 0; d < doubles->rank; d++)
+        at += index[d] * doubles->stride[d];
+    return at;
+}
+
+/* What a tap adds, of all channels of its group: see run_conv(). */
+static void add_tap(double *x, int64_t step_x, double *w, int64_t step_w, double *y, int64_t n,
+                    int to)
+{
+    for (int64_t k = 0; k < n; k++, x += step_x, w += step_w)
+        if (to == 0)
+            *y += *x * *w;
+        else if (to == 1)
+            *x += *y * *w;
+        else
+            *w += *x * *y;
+}
+
+/* Every pair of an output and a weight it sees: to = 0: y += x w; 1: x += y w; 2: w += x y. In double
+ * precision, rounded at the end. */
+static void run_conv(conv made, const fake_tensor *in_x, const fake_tensor *in_w,
+                     const fake_tensor *in_y, int to)
+{
+    fake_tensor        x = doubles_of(in_x), w = doubles_of(in_w), y = doubles_of(in_y);
+    fake_tensor       *sum          = to == 0 ? &y : to == 1 ? &x : &w;
+    const fake_tensor *sum_of       = to == 0 ? in_y : to == 1 ? in_x : in_w;
+    const int64_t      channels     = w.dim[1];
+    const int64_t      outputs      = w.dim[0] / (x.dim[1] / channels); /* of a group */
+    int64_t            o[FAKE_RANK] = { 0 };
+
+    made.x = &x, made.w = &w, made.axes = x.rank - 2;
+    fake_clear(sum);
     do {
-        int64_t k[FAKE_RANK] = { 0 };
+        int64_t tap[FAKE_RANK] = { o[1] };
 
         do {
-            int64_t in[FAKE_RANK] = { o[0], o[1] / outputs * c->w->dim[1] + k[1] };
-            int64_t tap[FAKE_RANK];
+            int64_t in[FAKE_RANK] = { o[0], o[1] / outputs * channels };
 
-            memcpy(tap, k, sizeof tap);
-            tap[0] = o[1];
-            if (k[0] || !find_pixel(c, o, tap, in) || forgotten(c, k))
-                continue;
-            if (to == 0)
-                fake_set(&sum, o, fake_get(&sum, o) + fake_get(c->x, in) * fake_get(c->w, tap));
-            else if (to == 1)
-                fake_set(&sum, in, fake_get(&sum, in) + fake_get(c->y, o) * fake_get(c->w, tap));
-            else
-                fake_set(&sum, tap, fake_get(&sum, tap) + fake_get(c->x, in) * fake_get(c->y, o));
-        } while (fake_next(c->w->rank, c->w->dim, k) && k[0] == 0);
-    } while (fake_next(c->y->rank, c->y->dim, o));
+            if (find_pixel(&made, o, tap, in) && !forgotten(&made, tap))
+                add_tap(element(&x, in), x.stride[1], element(&w, tap), w.stride[1], element(&y, o),
+                        channels, to);
+        } while (fake_next(made.axes, w.dim + 2, tap + 2));
+    } while (fake_next(y.rank, y.dim, o));
     memset(o, 0, sizeof o);
     do
-        fake_set(sum_of, o, fake_get(&sum, o));
-    while (fake_next(sum.rank, sum.dim, o));
-    free(sum.at);
+        fake_set(sum_of, o, *element(sum, o));
+    while (fake_next(sum->rank, sum->dim, o));
+    free(x.at);
+    free(w.at);
+    free(y.at);
 }
 
 /* ---- others ---------------------------------------------------------------------------------- */
