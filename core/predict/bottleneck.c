@@ -132,6 +132,16 @@ static void lay_out(bottleneck_of *out, const step_setup *s, const prediction *s
     out->others                     = step->others;
 }
 
+/* The device waits for the host of an eager framework: the rest of the rank's own time. */
+static void wait_for_host(bottleneck_of *out, const prediction *step)
+{
+    double all = 0;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += out->seconds[k];
+    out->seconds[BOTTLENECK_LAUNCH] += fmax(0, step->forward + step->backward + step->update - all);
+}
+
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
                               const step_setup *s, const prediction *step)
 {
@@ -152,6 +162,8 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
     }
     if (s->laid_out && !layout_is_plain(&s->layout))
         lay_out(&out, s, step);
+    else if (who->framework == FRAMEWORK_EAGER)
+        wait_for_host(&out, step);
     if (many) {
         /* all-reduces without a separate time: the rest of the update's time */
         seconds[between] += isnan(step->exposed) ? step->grad - update : step->exposed;

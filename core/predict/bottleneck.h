@@ -7,7 +7,7 @@
 typedef enum bottleneck {
     BOTTLENECK_ARITHMETIC,
     BOTTLENECK_TRAFFIC,    /**< moving bytes to and from a device's memory */
-    BOTTLENECK_LAUNCH,     /**< starting kernels */
+    BOTTLENECK_LAUNCH,     /**< starting kernels; also waits for the host of an eager framework */
     BOTTLENECK_INTRA_NODE, /**< exposed all-reduces among the devices of one node */
     BOTTLENECK_INTER_NODE, /**< the same between nodes */
     BOTTLENECK_BUBBLE,     /**< waiting for other stages of a pipeline */
