@@ -132,14 +132,15 @@ static void lay_out(bottleneck_of *out, const step_setup *s, const prediction *s
     out->others                     = step->others;
 }
 
-/* The device waits for the host of an eager framework: the rest of the rank's own time. */
-static void wait_for_host(bottleneck_of *out, const prediction *step)
+/* Seconds for which the device waits for the host of an eager framework: the rest of the rank's own
+ * time. They are none of a kernel, whose power the other seconds determine. */
+static double host_wait(const predictor *who, const bottleneck_of *b, const prediction *step)
 {
-    double all = 0;
+    double own = step->forward + step->backward + step->update;
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        all += out->seconds[k];
-    out->seconds[BOTTLENECK_LAUNCH] += fmax(0, step->forward + step->backward + step->update - all);
+        own -= b->seconds[k];
+    return who->framework == FRAMEWORK_EAGER ? fmax(0, own) : 0; /* unknown: 0 */
 }
 
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
@@ -148,7 +149,7 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
     const bool    many   = step_setup_exchanges(s);
     const double  more   = p->batch ? 0 : (double)(s->batch - 1);
     const double  micro  = (double)s->sync.accumulation;
-    double        update = 0;
+    double        update = 0, wait = 0;
     bottleneck_of out = { .most = BOTTLENECK_ARITHMETIC, .sync = SYNC_BOUND_UNKNOWN, .others = 1 };
     double *const seconds    = out.seconds;
     const bottleneck between = s->nodes > 1 ? BOTTLENECK_INTER_NODE : BOTTLENECK_INTRA_NODE;
@@ -162,8 +163,8 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
     }
     if (s->laid_out && !layout_is_plain(&s->layout))
         lay_out(&out, s, step);
-    else if (who->framework == FRAMEWORK_EAGER)
-        wait_for_host(&out, step);
+    else
+        wait = host_wait(who, &out, step);
     if (many) {
         /* all-reduces without a separate time: the rest of the update's time */
         seconds[between] += isnan(step->exposed) ? step->grad - update : step->exposed;
@@ -175,5 +176,9 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
         if (fabs(seconds[b]) > fabs(seconds[out.most]))
             out.most = b;
     out.share = seconds[out.most] / step->step;
+    if (seconds[BOTTLENECK_LAUNCH] + wait > fabs(seconds[out.most])) {
+        out.most  = BOTTLENECK_LAUNCH;
+        out.share = (seconds[BOTTLENECK_LAUNCH] + wait) / step->step;
+    }
     return out;
 }
