@@ -444,7 +444,7 @@ void fit_notes_laid(const char *path, const laid_fit *f, bool kernels)
     for (int k = 0; k < LAID_STARTS; k++) {
         if (f->factor[k] > 0.995 && f->factor[k] < 1.005)
             continue;
-        fprintf(stderr, "%s%s x%.2f", first ? "" : ", ", laid_factor_name((laid_factor)k),
+        fprintf(stderr, "%s%s x%.2f", first ? "" : ", ", laid_factor_name(k),
                 f->factor[k]);
         first = false;
     }
