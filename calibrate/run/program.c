@@ -56,7 +56,7 @@ static const option_row option_rows[] = {
       "measure even if the hardware differs between ranks" },
     { "budget", AT(budget), &type_seconds, "TIME", NULL, HELP_HOW,
       "end within this time, 5min or 90s: the most useful points come first",
-      .least = OPTION_ABOVE_0, .outside = "must be more than nothing, such as 5min" },
+      .least = OPTION_ABOVE_0, .outside = "must be above 0, such as 5min" },
     { "machine", AT(machine), .heading = HELP_HOW,
       .help = "take expected times from this machine file, instead of a guess" },
     { "time", AT(script.job.seconds), &type_seconds, "TIME", NULL, HELP_HOW,
@@ -101,20 +101,22 @@ static lm_status check(options *o, lm_error *err)
                                             &job->seconds };
 
     if (a->script.slurm)
-        return a->output ? LM_OK
-                         : lm_error_set(err, LM_E_ARG,
-                                        "-o FOLDER/ is needed: where the job writes what it finds");
+        return a->output
+                   ? LM_OK
+                   : lm_error_set(err, LM_E_ARG,
+                                  "-o FOLDER/ is required: the folder for the results of the job");
     if (!a->output && !a->script.dry_run)
-        return lm_error_set(err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
+        return lm_error_set(err, LM_E_ARG, "-o FOLDER/ is required: the folder for the results");
     if (a->script.resume && a->script.force)
-        return lm_error_set(err, LM_E_ARG,
-                            "--resume keeps what -o holds, --force replaces it: give one of them");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--resume continues the run in -o, --force replaces it: give one of the two");
     for (size_t i = 0; i < o->n_words; i++) {
         const option_word w = option_word_at(o, i);
 
         for (size_t k = 0; k < sizeof of_slurm / sizeof of_slurm[0]; k++)
             if (w.target == of_slurm[k])
-                return lm_error_set(err, LM_E_ARG, "--%s is of --slurm%s", w.name,
+                return lm_error_set(err, LM_E_ARG, "--%s is for --slurm%s", w.name,
                                     w.target == &job->seconds
                                         ? "; --budget limits a run"
                                         : ": ranks are the launcher's (mpirun, srun)");

@@ -70,7 +70,7 @@ static lm_status look_up(void *context, const char *name, size_t n, int64_t *out
     snprintf(key, sizeof key, "%.*s", (int)n, name);
     text = n < sizeof key ? draw_get(d, key) : NULL;
     if (!text)
-        return lm_error_set(err, LM_E_NOTFOUND, "'%s' is no key that stands above", key);
+        return lm_error_set(err, LM_E_NOTFOUND, "'%s' is not a key of an earlier line", key);
     return text_int(text, out, err);
 }
 

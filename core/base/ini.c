@@ -60,7 +60,7 @@ static bool open_section(reader *r, const char *name, size_t n)
     twin = names_find(&r->by_name, kept);
     if (twin != NAMES_NONE) {
         r->status = lm_error_set(r->err, LM_E_SYNTAX,
-                                 "%s:%d: section [%s] stands at line %d already: give it "
+                                 "%s:%d: section [%s] is already at line %d: give it "
                                  "another name or remove one",
                                  doc->path, r->line, kept, doc->section[twin].line);
         return false;
@@ -192,7 +192,7 @@ static int take_pair(void *context, const char *section, const char *key, const 
         return fail(r, LM_E_SYNTAX, "expected 'key = value'");
     twin = names_find(&r->keys, key);
     if (twin != NAMES_NONE) {
-        r->status = lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%s' stands at line %d already",
+        r->status = lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%s' is already set at line %d",
                                  r->doc->path, r->line, key, s->pair[twin].line);
         return 0;
     }

@@ -393,7 +393,7 @@ lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
                             "has it; without one it lies between f32 and f16");
     if (!strcmp(text, "amp"))
         return lm_error_set(err, LM_E_ARG,
-                            "amp is f32 beside f16 or bf16: give --mixed f16 or --mixed bf16");
+                            "amp is mixed precision: give --mixed f16 or --mixed bf16");
     return expected(err, "an element type (f32 f16 bf16 f64 i32 i8 f8 i64 u8)", text);
 }
 

@@ -284,7 +284,7 @@ static lm_status check(options *o, lm_error *err)
     if (access(o->argument[0], F_OK) != 0 && !strstr(o->argument[0], ".csv"))
         return lm_error_set(
             err, LM_E_ARG,
-            "'%.60s' is no file of observations; to predict a network give --machine FILE or --device NAME",
+            "'%.60s' is not a file of observations; to predict a network give --machine FILE or --device NAME",
             o->argument[0]);
     return LM_OK;
 }

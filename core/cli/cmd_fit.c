@@ -158,7 +158,7 @@ static const char *refused_of_several(const options *o, const fit_options *a)
         return "--algorithm, --like, --layers, --correct, --host, --features and --importance are of one "
                "file";
     if (power_asks_device(o, &a->power) || option_given(o, &a->power.model.knee_mhz))
-        return "--idle-power, --power-cap and --voltage-knee are of one device: one file each";
+        return "--idle-power, --power-cap and --voltage-knee are for one device: fit each file separately";
     return NULL;
 }
 

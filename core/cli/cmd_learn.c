@@ -111,7 +111,7 @@ static lm_status check(options *o, lm_error *err)
     learn_options *a = o->filled;
 
     if (a->methods.n > N_CROSSGPU_METHODS)
-        return misused(o, &a->methods, err, "more than there are");
+        return misused(o, &a->methods, err, "names a method twice");
     for (size_t i = 0; i < a->methods.n; i++) {
         lm_error why;
 

@@ -33,7 +33,7 @@ typedef struct memory_command {
 } memory_command;
 
 #define AT(member)   OPTION_AT(memory_command, member)
-#define OF_GRADIENTS OF_TRAINING("is of training: --phase %s keeps no gradients")
+#define OF_GRADIENTS OF_TRAINING("is for training: --phase %s keeps no gradients")
 
 VALUE_TYPE(type_optimizer, optimizer, optimizer_parse);
 
@@ -51,7 +51,7 @@ static const option_row option_rows[] = {
       OF_GRADIENTS },
     { "memory", AT(room), .help = "memory of the device, 24GB, 80GiB: find the largest batch" },
     { "device", AT(device), .help = "take the memory from this device's datasheet",
-      .excludes = "memory", .refusal = "says how much memory: give it or --memory" },
+      .excludes = "memory", .refusal = "already sets the memory: give one of the two" },
     { "devices", AT(devices) },
     { "framework-overhead", AT(overhead) },
     { "dtype", AT(bind.dtype), .help = "element type of all tensors: f32, f16, bf16, f64" },
@@ -61,7 +61,7 @@ static const option_row option_rows[] = {
       OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED, OF_GRADIENTS },
     { "buckets", AT(buckets), &type_text, "KIND", "copy", HELP_HOW,
       "buckets for gradients that are sent to other nodes: copy, view or a size", .needs = "nodes",
-      .refusal = "one node has none: give --nodes too", OF_GRADIENTS },
+      .refusal = "are for several nodes: give --nodes, too", OF_GRADIENTS },
     { "keep-gradients", AT(memory.keep_gradients), &type_flag, NULL, NULL, HELP_HOW,
       "gradients are set to zero, not freed", OF_GRADIENTS },
     { "inplace", AT(memory.inplace), &type_flag, NULL, NULL, HELP_HOW,
@@ -91,7 +91,7 @@ static const option_row option_rows[] = {
       "memory of stage N of the pipeline, from 1 (default: the fullest stage)" },
     { "layers", AT(layers), &type_flag, NULL, NULL, HELP_OUTPUT, "list the layers, at one batch" },
     { "block", AT(block), .heading = HELP_OUTPUT, .needs = "layers",
-      .refusal = "it is for the list of layers: give --layers too" },
+      .refusal = "is for the list of layers: give --layers, too" },
     { "format", AT(format), .help = "format of the output; csv and json have sizes in bytes" },
     OPTION_GROUP(memory_command, network, network_option_rows),
     { .name = NULL },
@@ -441,7 +441,7 @@ static lm_status check(options *o, lm_error *err)
         return misused(o, &a->memory.mixed, err, "expected f16, bf16 or fp8, found '%.40s'",
                        text_dtype_name(mixed));
     if (mixed && a->bind.dtype != LM_F32)
-        return misused(o, &a->memory.mixed, err, "the weights are f32 then: leave out --dtype");
+        return misused(o, &a->memory.mixed, err, "has f32 weights: leave out --dtype");
     if (a->memory.masters && lm_dtype_bytes(a->bind.dtype) != 2)
         return misused(o, &a->memory.masters, err, "is of weights of 16 bit: give --dtype bf16");
     if (a->memory.sums && a->memory.sums != LM_F32)

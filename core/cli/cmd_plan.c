@@ -34,7 +34,7 @@ VALUE_TYPE(type_budget, money, read_budget);
 VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
 #define AT(member)   OPTION_AT(plan_options, member)
-#define OF_RUNS      OF_TRAINING("is of training: a run of --phase %s is one pass over --dataset")
+#define OF_RUNS      OF_TRAINING("is for training: a run of --phase %s is one pass over --dataset")
 #define OF_INFERENCE .when = "phase!=training", .otherwise = "goes with --phase inference"
 
 static const option_row option_rows[] = {
@@ -471,7 +471,7 @@ static lm_status run(const options *o, lm_error *err)
         return status;
     if ((status = plan_options_share(o, a, err)))
         return status;
-    note("no single device holds %s: the %d best layouts over several follow (--layouts)",
+    note("%s does not fit one device: here are the %d best layouts for several (--layouts)",
          o->argument[0], PLAN_SHARED_LAYOUTS);
     return attempt(o, &divide, err);
 }

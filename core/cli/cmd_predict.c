@@ -401,18 +401,19 @@ static lm_status check(options *o, lm_error *err)
             return misused(o, &a->how.buckets, err,
                            "one device exchanges no gradients: give --nodes 2 or more");
     if (a->explain && a->limit.recompute && layout_is_plain(&a->layout.layout))
-        return misused(o, &a->limit.recompute, err, "is not taken apart: leave out --explain");
+        return misused(o, &a->limit.recompute, err,
+                       "cannot be divided into parts: leave out --explain");
     if (a->explain && points_of(a) > 1)
         return misused(o, &a->explain, err, "takes one batch, one number of nodes and one rule");
     if (a->path && by && !by->decide)
         return misused(o, &a->path, err, "%s has no trees: --model nicolai or prenet",
                        a->fleet.session.model);
     if (a->explain && by && by->from_layers && a->by == EXPLAIN_TERM)
-        return misused(o, &a->by, err, "%s tells seconds of layers, not what they are made of",
+        return misused(o, &a->by, err, "%s predicts whole layers and has no terms",
                        a->fleet.session.model);
     if (a->explain && (a->look.columns.n || a->look.wide))
         return misused(o, a->look.wide ? (void *)&a->look.wide : &a->look.columns, err,
-                       "is of predictions: --explain shows all there is");
+                       "is for predictions: --explain always shows all columns");
     if ((status = look_check(o, &a->look,
                              a->how.program == PROGRAM_DECODE ? step_generated : step_predicted,
                              step_fields, err)))

@@ -24,7 +24,7 @@ typedef struct report_options {
 } report_options;
 
 #define AT(member) OPTION_AT(report_options, member)
-#define OF_SEVERAL OF_TRAINING("is of training: a page of --phase %s is on one device")
+#define OF_SEVERAL OF_TRAINING("is for training: a page of --phase %s is on one device")
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), &type_ascending, "LIST", "32",

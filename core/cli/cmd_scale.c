@@ -122,8 +122,8 @@ static lm_status check_sizes(const options *o, const scale_options *q, lm_error 
     if (q->plot && drawn > PLOT_CURVES_MAX)
         return misused(
             o, &q->plot, err,
-            "%.0f curves, devices x batches x buckets: give fewer, at most %d can be told apart",
-            drawn, PLOT_CURVES_MAX);
+            "%.0f curves, devices x batches x buckets: give fewer: a plot shows at most %d", drawn,
+            PLOT_CURVES_MAX);
     return q->measured && fleet_size(&q->fleet) > 1
                ? misused(o, &q->measured, err, "takes one machine, on which it was measured")
                : LM_OK;
@@ -148,7 +148,7 @@ static lm_status settle_gpus(const options *o, scale_options *q, lm_error *err)
     for (size_t i = 0; i < q->gpus.n; i++) {
         if (q->gpus.at[i] % each || q->devices.n > 1)
             return misused(o, &q->gpus, err,
-                           "%lld devices are no whole nodes of %lld: give --nodes and "
+                           "%lld devices do not fill nodes of %lld: give --nodes and "
                            "--devices-per-node",
                            (long long)q->gpus.at[i], (long long)each);
         at[i] = q->gpus.at[i] / each;

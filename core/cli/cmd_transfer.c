@@ -294,7 +294,7 @@ static void tell_outside(const elsewhere *w, const gpu_run *of, const gpu *from)
                      of->value[w->place[i]]);
     }
     if (n)
-        note("%s:%d: outside of what was learned from, as '%s' goes: %s%s (%zu of %zu metrics)",
+        note("%s:%d: outside the range of the learned runs on '%s': %s%s (%zu of %zu metrics)",
              w->r->path, of->line, from->name, text, n > TOLD_MOST ? ", ..." : "", n,
              w->c->s.n_metrics);
 }

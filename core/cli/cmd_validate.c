@@ -242,8 +242,7 @@ static lm_status check(options *o, lm_error *err)
     if (a->machine)
         a->rule.kind = SPLIT_NONE;
     if (a->form.q == N_TIMES && (!a->machine || a->form.plot))
-        return misused(o, &a->form.q, err,
-                       "clocks are told by a machine file (--machine), in tables: no --plot");
+        return misused(o, &a->form.q, err, "clocks needs --machine and has no plot");
     if (check_features(o, a, err))
         return LM_E_ARG;
     if (a->models.n * (a->features.n ? a->features.n : 1) > JUDGED_MAX)
@@ -285,15 +284,15 @@ static void say(const options *o, const validation_question *q, const validation
     const validate_options *a = o->filled;
 
     if (validation_without_fit(v, q))
-        note("%s: nothing is left to fit to without what --leave-out %s leaves out: no predictions",
-             o->argument[0], option_text(o, &a->rule));
+        note("%s: --leave-out %s leaves no rows for the fit: no predictions", o->argument[0],
+             option_text(o, &a->rule));
     if (v->chosen)
         fit_notes_flagged(v->obs, &v->p);
     for (size_t i = 0; i < v->devices.n && v->all.n; i++)
         fit_notes_flagged(v->devices.machine[i].obs, &v->devices.machine[i].p);
     for (size_t m = 0; m < v->all.n; m++)
         if (v->untold[m].code)
-            note("%s: not told: %s", o->argument[0], v->untold[m].text);
+            note("%s: no prediction: %s", o->argument[0], v->untold[m].text);
 }
 
 /* Compares models with measurements. */
@@ -312,7 +311,7 @@ static lm_status print_models(const options *o, const validation *v, lm_error *e
         note("%s: these models predict none of the times of %s", a->machine, o->argument[0]);
     if (one && a->rule.kind != SPLIT_NONE && predicted && !stated)
         note(
-            "%s: intervals are unknown: they take %d groups or more beside the one that is left out",
+            "%s: intervals are unknown: they need %d groups or more besides the one that is left out",
             o->argument[0], INTERVAL_GROUPS);
     status = judging_print(&v->all, &a->form, err);
     if (!status && v->all.power && !judging_tells_power(&v->all))

@@ -81,7 +81,8 @@ const option_row link_option_rows[] = {
     { "interconnect", OPTION_AT(interconnect, name), &type_text, "NAME", NULL, HELP_WHERE,
       "take all-reduces from published measurements: nvlink4+ib400 (within and between nodes), "
       "pcie4+25gbe, nvlink3+slingshot11 (default: the device's own link within a node)",
-      .excludes = "bandwidth", .refusal = "says what is between nodes: give it or --bandwidth" },
+      .excludes = "bandwidth",
+      .refusal  = "already sets the link between nodes: give one of the two" },
     { .name = NULL },
 };
 
@@ -102,7 +103,7 @@ lm_status look_check(const options *o, const table_look *look, const field *fiel
     if (look->columns.n && look->format == FORMAT_JSON)
         return misused(o, &look->columns, err, "json has every column: leave it out");
     if (fields_check(fields, from, &look->columns, &why))
-        return misused(o, &look->columns, err, "%s ('layermeter help %s columns' has all)",
+        return misused(o, &look->columns, err, "%s ('layermeter help %s columns' lists all)",
                        why.text, o->command->name);
     return LM_OK;
 }

@@ -16,10 +16,10 @@ const option_row limit_option_rows[] = {
     { "framework-overhead", AT(overhead) },
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
       "segments to recompute in the backward pass: layer1.0,layer1.1, or blocks",
-      OF_TRAINING("is of training") },
+      OF_TRAINING("is for training") },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
       "critical global batch: above it training needs many more samples; a note gives the number",
-      OF_TRAINING("is of training") },
+      OF_TRAINING("is for training") },
     { .name = NULL },
 };
 

@@ -89,13 +89,13 @@ static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
         return a->timeline ? misused(o, &a->timeline, err, "goes with --layouts") : LM_OK;
     if (a->how.program != PROGRAM_TRAINING)
         return misused(o, &a->layouts, err,
-                       "is of training: inference tries each --tp and --pp of --devices-per-node");
+                       "is for training: inference tries each --tp and --pp of --devices-per-node");
     usual(o, a);
     if (a->training.evaluate)
         return misused(o, &a->training.evaluate, err,
-                       "what an evaluation takes is not told of layouts: leave it out");
+                       "the time of an evaluation is not predicted for layouts: leave it out");
     if (a->plot)
-        return misused(o, &a->plot, err, "draws plans of replicas: of a layout --timeline");
+        return misused(o, &a->plot, err, "draws plans of replicas; for a layout give --timeline");
     return a->timeline && timeline_draw_check(a->timeline, err)
                ? misused(o, &a->timeline, err, "expected a name ending in .svg or .json")
                : LM_OK;
@@ -111,7 +111,7 @@ lm_status plan_options_check(options *o, lm_error *err)
         a->training.epochs = 1;
     if (a->failures.mtbf > 0 && (isnan(a->failures.checkpoint) || isnan(a->failures.restart)))
         return misused(o, &a->failures.mtbf, err,
-                       "what a failure costs is not known: give --checkpoint and --restart, too");
+                       "needs --checkpoint and --restart, the costs of a failure");
     if ((status = check_layouts(o, a, err)) ||
         (status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||

@@ -95,7 +95,7 @@ const step_model *session_model(const session_options *q)
 static lm_status check_datasheet(const options *o, const session_options *q, lm_error *err)
 {
     if (option_given(o, &q->link.latency))
-        return misused(o, &q->link.latency, err, "PALEO's model knows no latency");
+        return misused(o, &q->link.latency, err, "PALEO's model has no latency");
     if (q->link.name)
         return misused(o, &q->link.name, err, "PALEO's model takes a rate: give --bandwidth");
     if (q->machine)
@@ -131,7 +131,7 @@ static void say_meaning(const char *name, lm_error *err)
     if (strchr(name, ','))
         text_add(err->text, sizeof err->text, "; this command takes one");
     else if (is_counted(name))
-        text_add(err->text, sizeof err->text, "; how many there are is told by --gpus");
+        text_add(err->text, sizeof err->text, "; --gpus sets the number of devices");
     else if (!strcmp(name, "cpu") || !strcmp(name, "CPU"))
         text_add(err->text, sizeof err->text,
                  "; a CPU is measured: 'layermeter calibrate standard -o cluster/'");
@@ -186,7 +186,7 @@ static lm_status check_machine(const options *o, const session_options *q, bool 
         form_find(q->model, PHASE_SYNC) == n_forms)
         return misused(o, q->link.name ? (const void *)&q->link.name : &q->link.bytes_per_second,
                        err,
-                       "the model '%s' adds numbers of nodes to bytes and knows no link: take "
+                       "the model '%s' has no term for a link: use "
                        "--model %s",
                        q->model, DEFAULT_MODEL);
     return LM_OK;
@@ -379,10 +379,10 @@ const option_row setup_option_rows[] = {
       "element type of gradients in messages, such as f16 (default: as the weights)", OF_EXCHANGE },
     { "accumulate", AT(accumulate), &type_count, "K", "1", HELP_HOW,
       "micro-steps per step; gradients are sent after the last one",
-      OF_TRAINING("is of training: --phase %s has no micro-steps") },
+      OF_TRAINING("is for training: --phase %s has no micro-steps") },
     { "optimizer", AT(optimizer), &type_text, "NAME", "momentum", HELP_HOW,
       OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED "; learned models: any that was measured",
-      OF_TRAINING("is of training: --phase %s updates nothing") },
+      OF_TRAINING("is for training: --phase %s updates nothing") },
     { .name = NULL },
 };
 

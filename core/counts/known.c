@@ -60,7 +60,7 @@ static lm_status read_word(const char *word, int64_t batch, workload *out, lm_er
         if (strcmp(keys[k].name, copy))
             continue;
         if (!(out->unknown & bit))
-            return lm_error_set(err, LM_E_SYNTAX, "'%s' stands there twice", copy);
+            return lm_error_set(err, LM_E_SYNTAX, "'%s' is given twice", copy);
         out->unknown &= ~bit;
         return read_value(&keys[k], equals + 1, batch, out, err);
     }

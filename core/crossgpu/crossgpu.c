@@ -18,8 +18,8 @@ lm_status crossgpu_method_parse(const char *name, crossgpu_method *out, lm_error
     const size_t at = text_place(name, crossgpu_method_names, N_CROSSGPU_METHODS);
 
     if (at == N_CROSSGPU_METHODS)
-        return lm_error_set(err, LM_E_NOTFOUND, "'%.40s' is no method: expected " CROSSGPU_METHODS,
-                            name);
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "'%.40s' is not a method: expected " CROSSGPU_METHODS, name);
     *out = (crossgpu_method)at;
     return LM_OK;
 }

@@ -215,17 +215,18 @@ static lm_status refuse(refusal why, const collective_model *m, const char *algo
                             "of %lld devices, then fit again",
                             title, (long long)a->devices);
     case NOT_BETWEEN:
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%ss between nodes were not measured, only within one: measure "
-                            "them on 2 nodes or more, ask for one node (--devices-per-node %lld), "
-                            "or tell what connects nodes (--bandwidth 10Gbit/s), to be assumed",
-                            title, (long long)(a->nodes * a->devices));
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%ss between nodes were not measured, only within one: measure "
+            "them on 2 nodes or more, predict one node (--devices-per-node %lld), "
+            "or give the link between nodes, which is then assumed (--bandwidth 10Gbit/s)",
+            title, (long long)(a->nodes * a->devices));
     case NO_REFUSAL: return LM_OK;
     case NOT_FITTED: break;
     }
     return lm_error_set(err, LM_E_NOTFOUND,
                         "no %s was measured: calibrate on 2 ranks or more (mpirun), "
-                        "then fit again, or name what connects devices, or is nearest to it "
+                        "then fit again, or name the interconnect of the devices, or a similar one "
                         "(--interconnect pcie4, nvlink4)",
                         title);
 }

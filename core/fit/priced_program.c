@@ -154,10 +154,11 @@ static lm_status check(const calibration *cal, const char *model, lm_error *err)
     const size_t by = backward_form(cal, model);
 
     if (form_find(model, PHASE_SYNC) == n_forms)
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "model '%s' does not tell the all-reduce from the update, nor what of "
-                            "it the backward pass hides: take --model %s, or --sync once",
-                            model, DEFAULT_MODEL);
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "model '%s' cannot separate the all-reduce from the update, or the part that "
+            "overlaps with the backward pass: use --model %s, or --sync once",
+            model, DEFAULT_MODEL);
     if (by == n_forms || !cal->fitted[by].present)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "the calibration does not tell when gradients are ready: measure "

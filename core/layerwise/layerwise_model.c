@@ -449,12 +449,12 @@ static lm_status too_few(const layerwise_data *d, const choice *of, lm_error *er
             most = i;
     if (!d->n_lots || !(n = count(&d->lot[most], of)))
         return lm_error_set(err, LM_E_ARG,
-                            "%s learns of single layers, and there are none it knows",
+                            "%s learns from single layers, and the file has none that it knows",
                             d->kind->name);
     return lm_error_set(err, LM_E_ARG,
-                        "%s: %zu times of '%s' are the most there are of a kind; it learns of %zu "
+                        "%s: the most frequent type is '%s', with %zu times; it needs %zu "
                         "or more: measure more",
-                        d->kind->name, n, d->lot[most].task, d->kind->fewest);
+                        d->kind->name, d->lot[most].task, n, d->kind->fewest);
 }
 
 lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64_t seed,

@@ -286,11 +286,10 @@ static lm_status add_case(void *context, layerwise_case *c, bool *parted)
 
 lm_status layerwise_refuse(const layerwise_others *o, const char *model, lm_error *err)
 {
-    return lm_error_set(
-        err, LM_E_NOTFOUND,
-        "%s knows nothing of layer %s, and there are no coefficients of such single "
-        "layers: measure such layers by themselves, then fit again",
-        model, o->why.text);
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "%s does not know layer %s, and there are no coefficients of such single "
+                        "layers: measure such single layers, then fit again",
+                        model, o->why.text);
 }
 
 static void sort_others(layerwise_others *o)

@@ -177,7 +177,7 @@ static void read_pair(record *r, const ini_pair *p, const form *f, fitted *of, b
         read_coefficient(r, p, f, term_unit(t), &of->term[t]);
     else
         record_fail(r, p, LM_E_NOTFOUND,
-                    "'%s' is no key of %s.%s: written by another version, or by hand? fit the "
+                    "'%s' is not a key of %s.%s: written by another version, or by hand? fit the "
                     "observations again",
                     p->key, f->model, phase_formula(f->part));
 }

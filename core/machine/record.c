@@ -91,7 +91,7 @@ void record_close(record *r)
 
     if (p)
         record_fail(r, p, LM_E_NOTFOUND,
-                    "'%.60s' is no key of [%s]: written by another version, or by hand? " AGAIN,
+                    "'%.60s' is not a key of [%s]: written by another version, or by hand? " AGAIN,
                     p->key, r->section->name);
     else if (*r->missing)
         record_fail(r, NULL, LM_E_NOTFOUND, "[%s]: '%s' is missing: cut short, or edited? " AGAIN,

@@ -143,7 +143,7 @@ static void read_layer_price(record *r, const ini_pair *p, const layer_class *cl
     size_t at;
 
     if (!layer_class_knows(class, p->key)) {
-        record_fail(r, p, LM_E_NOTFOUND, "'%s' is no key of layermeter.single.%s", p->key,
+        record_fail(r, p, LM_E_NOTFOUND, "'%s' is not a key of layermeter.single.%s", p->key,
                     class->name);
         return;
     }

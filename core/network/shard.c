@@ -584,7 +584,7 @@ lm_status sharding_finish(sharding *s)
     if (shard->cp > 1 && !(s->tokens && s->context))
         return nothing_shared(s, "cp", shard->cp,
                               s->tokens ? "no layer of its is attention that ranks can share"
-                                        : "a sample of it is no row of tokens");
+                                        : "its samples are not rows of tokens");
     if (shard->ep > 1 && !s->experts)
         return nothing_shared(s, "ep", shard->ep, "it has no experts");
     return LM_OK;

@@ -72,7 +72,7 @@ static lm_status add_key(net_builder *b, char *word, const lm_layer_type *type, 
         return lm_error_set(err, LM_E_NOTFOUND, "geometry: '%s' has no key '%.60s'", type->name,
                             word);
     if (at < 64 && *given >> at & 1)
-        return lm_error_set(err, LM_E_SYNTAX, "geometry: '%s' stands there twice", word);
+        return lm_error_set(err, LM_E_SYNTAX, "geometry: '%s' is given twice", word);
     *given |= at < 64 ? UINT64_C(1) << at : 0;
     build_key(b, layer, schema_param(type, at).name, "%s", equals + 1);
     return LM_OK;

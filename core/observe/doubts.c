@@ -46,15 +46,16 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
                  d->phase == PHASE_UPDATE ? "bytes/s (the best)" : "FLOP/s (median)", peak);
         break;
     case DOUBT_PHASE:
-        snprintf(buffer, DOUBT_TEXT, "%s take %.2g times what %s%s let expect: are %s in seconds?",
+        snprintf(buffer, DOUBT_TEXT,
+                 "%s take %.2g times as long as %s%s suggest: are %s in seconds?",
                  plural_of(d->phase), d->factor, d->beside < N_PHASES ? "the " : "the other phases",
                  d->beside < N_PHASES ? plural_of(d->beside) : "",
                  d->beside < N_PHASES ? "both" : "they");
         break;
     case DOUBT_TIME:
         snprintf(buffer, DOUBT_TEXT,
-                 "%s: %.4g s is %.2g times what the other times let expect: left out; in another "
-                 "unit, or a slip?",
+                 "%s: %.4g s is %.2g times what the other times suggest: left out; wrong unit, or "
+                 "a typing error?",
                  what, d->seconds, d->factor);
         break;
     case DOUBT_REFUSED:
@@ -63,19 +64,19 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
         break;
     case DOUBT_COPY:
         snprintf(buffer, DOUBT_TEXT,
-                 "the point of line %d again, its times equal to the last digit: copied? it counts "
+                 "the same point as in line %d, with exactly the same times: a copy? it counts "
                  "twice",
                  d->other_line);
         break;
     case DOUBT_CONTRADICTION:
         snprintf(buffer, DOUBT_TEXT,
-                 "%s: %.4g s, and %.4g s in line %d: nothing tells which is right, both count",
+                 "%s: %.4g s, and %.4g s in line %d: it is unknown which is right: both are used",
                  what, d->seconds, d->other_seconds, d->other_line);
         break;
     case DOUBT_MODES:
         snprintf(buffer, DOUBT_TEXT,
-                 "%s: %.4g s, and %.4g s of %s in line %d: both left out, as one is of the other "
-                 "mode; phase is step in training, inference in evaluation mode",
+                 "%s: %.4g s, and %.4g s of %s in line %d: both left out, because one must be in "
+                 "the wrong phase; phase is step in training, inference in evaluation mode",
                  what, d->seconds, d->other_seconds,
                  d->beside == PHASE_INFERENCE ? "its inference" : "the same step", d->other_line);
         break;

@@ -180,7 +180,7 @@ static lm_status read_head(loading *l)
             return status;
         for (size_t k = 0; k < i; k++)
             if (l->place[i] < N_COLUMNS && l->place[k] == l->place[i])
-                return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: column '%s' stands there twice",
+                return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: column '%s' is given twice",
                                     l->csv.path, l->csv.line, columns[l->place[i]].name);
     }
     for (size_t c = 0; c < N_COLUMNS; c++) {

@@ -12,7 +12,7 @@ static const struct {
     const char *said;
 } hints[] = {
     { "gpus num-gpus n-gpus ngpus gpu-count", "memory", NULL,
-      "of a layout told: --tp 8, --pp 2, --dp 4; which fit: 'layermeter plan NETWORK --device H100 "
+      "give a layout: --tp 8, --pp 2, --dp 4; layouts that fit: 'layermeter plan NETWORK --device H100 "
       "--gpus 8', also with --phase decode" },
     { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "gpus", "give --gpus" },
     { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "devices-per-node",
@@ -29,7 +29,7 @@ static const struct {
       "give --context" },
     { "max-new-tokens output-tokens", NULL, "new-tokens", "give --new-tokens" },
     { "precision type fp16 bf16 amp fp8 float16 bfloat16 half", NULL, "dtype",
-      "give --dtype f16 or bf16; --mixed of weights in f32" },
+      "give --dtype f16 or bf16; with weights in f32 --mixed" },
     { "cost max-cost money", NULL, "budget", "give --budget 500USD" },
     { "hours days time max-time", NULL, "deadline", "give --deadline 24h" },
     { "tensor-parallel tensor-parallel-size tensor-model-parallel-size", NULL, "tp", "give --tp" },
@@ -52,10 +52,11 @@ static const struct {
     { "lora lora-rank lora-r peft adapter", NULL, NULL,
       "give the rank as an argument of the network, llama3_8b:lora=16" },
     { "quantization quantize quant int8 int4 load-in-8bit load-in-4bit", NULL, "dtype",
-      "weights of whole numbers have no price: give --dtype f16, bf16 or f8" },
-    { "currency", NULL, "budget", "give --budget or --price in it; rates stand in the price file" },
+      "integer weights cannot be predicted: give --dtype f16, bf16 or f8" },
+    { "currency", NULL, "budget",
+      "give --budget or --price in that currency; the price file has the rates" },
     { "mfu efficiency utilization", NULL, "ppp-comp",
-      "it is an answer; of a share of the peak: --model paleo --ppp-comp 0.4" },
+      "MFU is part of the output; for a time from a share of the peak give --model paleo --ppp-comp 0.4" },
 };
 
 /* Is `name`, of n bytes, one of the words? */
@@ -130,8 +131,8 @@ static const struct {
     bool (*is)(const char *value);
     const char *said;
 } value_hints[] = {
-    { "devices", is_number, "it names a file of datasheets; how many there are is --gpus" },
-    { "rate", is_per_second, "it counts samples of a second: leave out the unit" },
+    { "devices", is_number, "it names a file of datasheets; --gpus sets the number of devices" },
+    { "rate", is_per_second, "it counts samples per second: leave out the unit" },
     { "batch", is_auto, "'layermeter plan NETWORK --largest-batch' finds the largest that fits" },
     { "phase", is_prompt, "the pass of a prompt is --phase inference --input TOKENS" },
     { "global-batch", is_rounded, "it counts samples, written out, or tokens, 4Mtokens" },

@@ -224,7 +224,7 @@ static const field interval_fields[] = {
     { "low", .page = "low", FIELD_AT(interval_row, at.low), WITH_DIGITS(3) },
     { "high", .page = "high", FIELD_AT(interval_row, at.high), WITH_DIGITS(3) },
     { "groups", .page = "networks behind it", FIELD_AT(interval_row, at.groups) },
-    { "per_octave", .page = "wider each octave beyond", FIELD_AT(interval_row, at.per_octave),
+    { "per_octave", .page = "wider for each doubling beyond", FIELD_AT(interval_row, at.per_octave),
       WITH_DIGITS(3) },
     { 0 },
 };

@@ -42,7 +42,7 @@ static lm_status automatic(plan_job *job, lm_error *err)
         if (!job->side[i].room.bytes)
             return lm_error_set(
                 err, LM_E_NOTFOUND,
-                "%s does not say what memory its device has, which --batch auto needs: "
+                "%s does not state the memory of its device, which --batch auto needs: "
                 "give --memory 80GB, --device or a list of batches",
                 job->side[i].name);
         for (size_t k = 0; k < PLAN_SHARES; k++) {
@@ -158,7 +158,7 @@ static lm_status too_large(const plan_job *job, lm_error *err)
     if (fits)
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "%s: batch %lld does not fit %s of memory: the largest that does is %lld", side->name,
+            "%s: batch %lld does not fit %s of memory: the largest that fits is %lld", side->name,
             (long long)q->batch[0], room, (long long)fits);
     return lm_error_set(
         err, LM_E_NOTFOUND,

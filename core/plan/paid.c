@@ -21,8 +21,8 @@ static lm_status find_section(const paid_rule *r, const paid_asked *a, paid_pric
                                 &out->price, &out->among, err);
     return lm_error_set(
         err, LM_E_NOTFOUND,
-        "%s does not say what device it is of%s: give --device, --instance or --price 2.50USD/h",
-        a->name, r->so);
+        "%s does not name its device%s: give --device, --instance or --price 2.50USD/h", a->name,
+        r->so);
 }
 
 static lm_status in_one_currency(paid_rule *r, const money *hour, money *out, lm_error *err)

@@ -16,10 +16,11 @@ lm_status dataset_samples(const predictor *who, const dataset_told *told, int64_
     if ((status = scale_tokens(who, &each, err)))
         return status;
     if (told->tokens && !each)
-        return lm_error_set(err, LM_E_ARG,
-                            "--tokens: a sample of '%.80s' is no row of tokens: give --dataset "
-                            "SAMPLES instead",
-                            who->network);
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--tokens: the samples of '%.80s' are not rows of tokens: give --dataset "
+            "SAMPLES instead",
+            who->network);
     if (told->tokens)
         *out = (told->tokens - 1) / each + 1;
     else

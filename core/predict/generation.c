@@ -218,10 +218,9 @@ lm_status generation_open(int64_t context, int64_t tokens, generation_at at, voi
     if ((status = at(of, context, &first, err)))
         return status;
     if (first->as_tf32 > 0)
-        return lm_error_set(
-            err, LM_E_UNSUPPORTED,
-            "tf32: tokens one by one take what their weights take to be read, which are "
-            "of f32 then: take f16, or f32");
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "tf32: the time of decoding is that of reading the weights, which are "
+                            "of f32 then: take f16, or f32");
     s = malloc(sizeof *s);
     t = calloc(1, sizeof *t);
     if (!s || !t) {

@@ -57,8 +57,8 @@ static lm_status check_known(const power_choice *c, const char *machine, lm_erro
             who);
     if (power_clocks_known(m))
         return LM_OK;
-    return lm_error_set(err, LM_E_NOTFOUND, "%s: nothing is known about other clocks: %s", who,
-                        isnan(m->idle_w)     ? "tell --idle-power"
+    return lm_error_set(err, LM_E_NOTFOUND, "%s: other clocks cannot be predicted: %s", who,
+                        isnan(m->idle_w)     ? "give --idle-power"
                         : isnan(m->knee_mhz) ? "give --voltage-knee, such as 900MHz"
                                              : "no datasheet has the device's highest clock");
 }

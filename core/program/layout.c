@@ -285,7 +285,7 @@ lm_status layout_check_inference(const layout *l, lm_error *err)
     if (!of)
         return LM_OK;
     return lm_error_set(err, LM_E_ARG,
-                        "%s is of training: ranks of inference share layers (tp, sp, ep, pp), "
+                        "%s is for training: ranks of inference share layers (tp, sp, ep, pp), "
                         "tokens of a prompt (cp), or are replicas (dp)",
                         of);
 }

@@ -130,7 +130,7 @@ static void print_words(const listing *p, const explained *total, FILE *out)
                 term_bound_name(k));
     if (p->e->bounded && total->seconds - told > 0.005 * p->step)
         fprintf(out, ", %.0f %% waiting", 100 * (total->seconds - told) / p->step);
-    fputs(p->e->bounded ? "\nledger:" : "ledger:", out);
+    fputs(p->e->bounded ? "\nbasis:" : "basis:", out);
     ledger_percents(l, percent);
     for (certainty c = 0; c < N_CERTAINTIES; c++)
         fprintf(out, "%s %d %% %s", c ? "," : "", percent[c], certainty_name(c));

@@ -80,8 +80,9 @@ static void print_constant(const char *path, const layerwise_model *m)
             if (!is_constant(&t->feature[k]))
                 continue;
             if (!tasks)
-                note_begin("%s: %s: the same in all rows, which tells nothing of them:", path,
-                           m->kind->name);
+                note_begin(
+                    "%s: %s: features with the same value in all rows, which the model cannot use:",
+                    path, m->kind->name);
             tasks += !n;
             fprintf(stderr, "%s %s", n++ ? "," : tasks > 1 ? ";" : "", t->feature[k].name);
         }
@@ -169,7 +170,7 @@ static void print_powers(const assembly *a)
              POWER_LEAST_ROWS);
     else if (!power_clocks_known(cal->power))
         note(
-            "%s: power is known at one clock only: for others tell --idle-power and --voltage-knee, or measure at several",
+            "%s: power is known at one clock only: for others give --idle-power and --voltage-knee, or measure at several",
             obs->path);
 }
 
@@ -263,7 +264,7 @@ static void print_tied(size_t form_at, const fitted *f)
 
     if (n > 2 * f->rank)
         note(
-            "%s.%s: the data tell %zu of %zu coefficients apart, the others go by similar kernels: measure more networks, batches or images",
+            "%s.%s: the measurements determine %zu of %zu coefficients; the others come from similar kernels: measure more networks, batches or images",
             forms[form_at].model, phase_formula(forms[form_at].part), f->rank, n);
 }
 
@@ -307,14 +308,14 @@ static void print_unknown_intervals(const observations *obs, const points *p,
                 return;
     if (only_layers(p))
         note(
-            "%s: no network was measured: they are told as sums of layers, without an interval: measure %d networks or more",
+            "%s: no network was measured: a network is predicted as the sum of its layers, without an interval: measure %d networks or more",
             obs->path, INTERVAL_GROUPS);
     else if (count_networks(p) == 1)
         note(
-            "%s: one network only: of others nothing is known but what similar kernels take, and no interval: measure %d networks or more",
+            "%s: only one network was measured: predictions of others come from similar kernels, without an interval: measure %d networks or more",
             obs->path, INTERVAL_GROUPS);
     else
-        note("%s: intervals are unknown: they take %d %s or more that can be left out", obs->path,
+        note("%s: intervals are unknown: they need %d %s or more that can be left out", obs->path,
              INTERVAL_GROUPS, only_allreduces(p) ? "numbers of nodes" : "networks");
 }
 

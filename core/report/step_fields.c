@@ -41,10 +41,10 @@ void step_watts_explain(const step_watts *w, const char *model, const char *mach
             machine, model, DEFAULT_MODEL);
     else if (!power_known(w->model))
         note(
-            "%s: %s does not tell the power of all layers, or of devices that wait for each other: for these tell --idle-power",
+            "%s: %s does not predict the power of all layers, or of devices that wait for each other: for these give --idle-power",
             machine, model);
     else
-        note("%s: %s does not tell the power of all layers", machine, model);
+        note("%s: %s does not predict the power of all layers", machine, model);
 }
 
 void step_json_phase(json *j, program_kind program, const generation_span *span)

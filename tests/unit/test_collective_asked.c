@@ -43,7 +43,7 @@ static void what_was_not_measured_is_refused(void **state)
 
     (void)state;
     assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1, 1 },
-                   "ask for one node (--devices-per-node 2)");
+                   "predict one node (--devices-per-node 2)");
     assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1, 1 },
                    "--bandwidth 10Gbit/s");
     assert_refused(multi, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 1, 2, 1 },
@@ -292,12 +292,12 @@ static void broken_files_are_refused(void **state)
         { "[allreduce.default.one]\n" HEAD "start = -1 s/all-reduce\n",
           "start: expected 0 or more, found '-1 s/all-reduce'" },
         { "[allreduce.default.one]\n" HEAD "start = nan s/all-reduce\n", "start" },
-        { "[allreduce.default.one]\n" HEAD "bytes_two = 1 s/byte\n", "'bytes_two' is no key" },
+        { "[allreduce.default.one]\n" HEAD "bytes_two = 1 s/byte\n", "'bytes_two' is not a key" },
         { "[allreduce.default.one]\nrows = 0\n", "rows: expected 1 or more, found '0'" },
         { "[allreduce.default.one]\nnodes_range = 2\n", "expected two numbers with .. between" },
         { "[allreduce.default.one]\nnodes_range = 2 .. 1\n", "upwards" },
         { "[allreduce.default.one]\nnodes_range = 0 .. 1\n", "above 0" },
-        { "[allreduce.default.one]\nhockney.ring = 0\n", "'hockney.ring' is no key" },
+        { "[allreduce.default.one]\nhockney.ring = 0\n", "'hockney.ring' is not a key" },
     };
 
     (void)state;

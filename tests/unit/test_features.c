@@ -58,7 +58,7 @@ static void counts_that_cannot_be_read_are_named(void **state)
         { "macs", "expected key=number, found 'macs'", LM_E_SYNTAX },
         { "macs=4G", "macs: expected a finite number, found '4G'", LM_E_ARG },
         { "macs=-1", "macs: -1 is negative", LM_E_ARG },
-        { "macs=1 macs=1", "'macs' stands there twice", LM_E_SYNTAX },
+        { "macs=1 macs=1", "'macs' is given twice", LM_E_SYNTAX },
         { "flops=1", "'flops' is no count; known are macs, inputs, outputs, layers, params",
           LM_E_NOTFOUND },
         { "macs=1e18", "macs: 1e18 at batch 8 does not fit 64 bits", LM_E_OVERFLOW },

@@ -202,9 +202,9 @@ static void what_inih_would_lose_is_refused_by_line(void **state)
         const char *text, *message;
     } cases[] = {
         { "[a]\n[b]\n[a]\n",
-          "t.ini:3: section [a] stands at line 1 already: give it another name or remove one" },
-        { "[a]\nx = 1\n\nx = 2\n", "t.ini:4: 'x' stands at line 2 already" },
-        { "[a]\nx = 1\n  x = 2", "t.ini:3: 'x' stands at line 2 already" },
+          "t.ini:3: section [a] is already at line 1: give it another name or remove one" },
+        { "[a]\nx = 1\n\nx = 2\n", "t.ini:4: 'x' is already set at line 2" },
+        { "[a]\nx = 1\n  x = 2", "t.ini:3: 'x' is already set at line 2" },
         { "\nx = 1\n[a]\n", "t.ini:2: a key before the first [section]" },
         { "x = 1", "t.ini:1: a key before the first [section]" },
         { "[a]\nx = 1\n[b\ny = 2\n", "t.ini:3: section without closing ']'" },
@@ -217,7 +217,7 @@ static void what_inih_would_lose_is_refused_by_line(void **state)
         { "[a]\nx = 1\n  more words\n", "t.ini:3: expected 'key = value' or '[section]'" },
         { "[a]\nwords\nx = 1\nx = 2\n",
           "t.ini:2: expected 'key = value' or '[section]'" }, /* the first */
-        { "[a]\nx = 1\nx = 2\nwords\n", "t.ini:3: 'x' stands at line 2 already" },
+        { "[a]\nx = 1\nx = 2\nwords\n", "t.ini:3: 'x' is already set at line 2" },
         { "[a]\nwords\n[a]\n", "t.ini:2: expected 'key = value' or '[section]'" },
         { "[a]\n = 1\n", "t.ini:2: expected 'key = value'" },
         { "[a]\nx = \x01\n", "t.ini:2: control characters: not a text file" },

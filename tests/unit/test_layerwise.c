@@ -452,12 +452,12 @@ static void too_little_teaches_nothing(void **state)
     (void)state;
     assert_int_equal(layerwise_settings(d.kind, "", setting, &err), LM_OK);
     assert_int_equal(layerwise_learn(&d, setting, 1, NULL, NULL, &m, &err), LM_E_ARG);
-    assert_error(
-        err, LM_E_ARG,
-        "justus: 199 times of 'dense' are the most there are of a kind; it learns of 200 or "
-        "more: measure more");
+    assert_error(err, LM_E_ARG,
+                 "justus: the most frequent type is 'dense', with 199 times; it needs 200 or "
+                 "more: measure more");
     assert_int_equal(layerwise_learn(&none, setting, 1, NULL, NULL, &m, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG, "justus learns of single layers, and there are none it knows");
+    assert_error(err, LM_E_ARG,
+                 "justus learns from single layers, and the file has none that it knows");
     layerwise_data_free(&d);
 }
 

@@ -159,7 +159,7 @@ static void networks_are_sums_of_their_layers(void **state)
     assert_int_equal(sum.others.why.code, LM_E_NOTFOUND);
     assert_string_equal(sum.others.why.text, "e (elu)");
     assert_int_equal(layerwise_refuse(&sum.others, "justus", &err), LM_E_NOTFOUND);
-    assert_non_null(strstr(err.text, "justus knows nothing of layer e (elu)"));
+    assert_non_null(strstr(err.text, "justus does not know layer e (elu)"));
     assert_true(sum.beyond == 1);
     assert_int_equal(sum.other[PHASE_FORWARD], 0);
     assert_int_equal(sum.other[PHASE_BACKWARD],

@@ -133,7 +133,7 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
           "m.ini:1: [convmeter.grad_one]: coefficient 'layers' is missing: cut short, or edited? fit the observations again",
           LM_E_NOTFOUND },
         { "[convmeter.grad_one]\nlayers = 1 s/layer\nnodes = 1 s/node\n",
-          "m.ini:3: 'nodes' is no key of convmeter.grad_one: written by another version, or by hand? fit "
+          "m.ini:3: 'nodes' is not a key of convmeter.grad_one: written by another version, or by hand? fit "
           "the observations again",
           LM_E_NOTFOUND },
         { "[convmeter.grad_one]\nlayers = 1 s/FLOP\n",

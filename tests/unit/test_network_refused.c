@@ -233,9 +233,8 @@ static void ini_errors_come_through(void **state)
     assert_int_equal(network_load("missing.ini", NULL, &net, &err), LM_E_IO);
     assert_error(err, LM_E_IO, "missing.ini: No such file or directory");
     assert_int_equal(network_load(folder_file("n.ini", HEAD X X), NULL, &net, &err), LM_E_SYNTAX);
-    assert_error(
-        err, LM_E_SYNTAX,
-        "n.ini:6: section [x] stands at line 3 already: give it another name or remove one");
+    assert_error(err, LM_E_SYNTAX,
+                 "n.ini:6: section [x] is already at line 3: give it another name or remove one");
 }
 
 int main(void)

@@ -155,8 +155,7 @@ static void refusals_name_file_line_and_column(void **state)
         { "# c: d\nkind,name,phase\n",
           "o.csv:2: column 'seconds' is missing (needed: kind, name, phase, seconds)",
           LM_E_SYNTAX },
-        { "kind,name,phase,seconds,name\n", "o.csv:1: column 'name' stands there twice",
-          LM_E_SYNTAX },
+        { "kind,name,phase,seconds,name\n", "o.csv:1: column 'name' is given twice", LM_E_SYNTAX },
 
         { HEAD "network,n,forward,1,1\n", "o.csv:2: 5 fields, the header has 9", LM_E_SYNTAX },
         { HEAD "network,n,forward,1,1,,,,,\n", "o.csv:2: 10 fields, the header has 9",

@@ -242,13 +242,13 @@ static void a_missing_formula_says_how_to_get_it(void **state)
     assert_error(
         err, LM_E_NOTFOUND,
         "the machine file: no all-reduce was measured: calibrate on 2 ranks or more "
-        "(mpirun), then fit again, or name what connects devices, or is nearest to it (--interconnect pcie4, nvlink4)");
+        "(mpirun), then fit again, or name the interconnect of the devices, or a similar one (--interconnect pcie4, nvlink4)");
     /* nor is there a turning point to be found */
     assert_int_equal(turning_at(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
     assert_error(
         err, LM_E_NOTFOUND,
         "the machine file: no all-reduce was measured: calibrate on 2 ranks or more "
-        "(mpirun), then fit again, or name what connects devices, or is nearest to it (--interconnect pcie4, nvlink4)");
+        "(mpirun), then fit again, or name the interconnect of the devices, or a similar one (--interconnect pcie4, nvlink4)");
     p.model = "nnls";
     assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,

@@ -355,7 +355,7 @@ static void what_ranks_of_a_context_cannot_share_is_refused(void **state)
 {
     (void)state;
     check_not_shared("resnet18", (net_shard){ .cp = 2 },
-                     "cp 2: a sample of it is no row of tokens");
+                     "cp 2: its samples are not rows of tokens");
     check_not_shared("lstm_lm:sequence=32", (net_shard){ .cp = 2 },
                      "cp 2: no layer of its is attention that ranks can share");
     check_not_shared(GPT2, (net_shard){ .cp = 3 }, "64 tokens are no multiple of cp 3");

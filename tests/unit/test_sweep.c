@@ -73,7 +73,7 @@ static void values_that_mean_nothing_are_refused(void **state)
         const char *text, *message;
         lm_status   code;
     } cases[] = {
-        { "$stride", "'stride' is no key that stands above", LM_E_NOTFOUND },
+        { "$stride", "'stride' is not a key of an earlier line", LM_E_NOTFOUND },
         { "${kernel", "'${' without '}'", LM_E_SYNTAX },
         { "5..3", "5..3 holds no number", LM_E_ARG },
         { "0..8 log", "0..8 log holds no number", LM_E_ARG },
@@ -157,7 +157,7 @@ static void layers_that_cannot_be_are_refused(void **state)
           "single layer: layer 'conv2d': 'conv2d' needs 'kernel ='" },
         { "conv2d", "filters=8 size=3", "3x8x8", "geometry: 'conv2d' has no key 'size'" },
         { "conv2d", "filters=8 kernel", "3x8x8", "geometry: expected KEY=VALUE, found 'kernel'" },
-        { "conv2d", "filters=8 filters=9", "3x8x8", "geometry: 'filters' stands there twice" },
+        { "conv2d", "filters=8 filters=9", "3x8x8", "geometry: 'filters' is given twice" },
         { "relu", "", "8:i63", "input: expected an element type (" },
         { "relu", "", "8xx", "input: " },
         { "rleu", "", "8", "unknown layer type 'rleu'" },

@@ -218,11 +218,11 @@ static void what_is_no_plan_is_said_in_one_line(void **state)
         { "{}", LM_E_SYNTAX,
           "plan.json: 'answers' is not there: is it what 'layermeter plan --format json' of this "
           "version writes?" },
-        { "{\"answers\": []}", LM_E_NOTFOUND, "plan.json: it holds no answer" },
+        { "{\"answers\": []}", LM_E_NOTFOUND, "plan.json: the plan has no answer" },
         { "{\"answers\": [{\"question\": \"cheapest\", \"plan\": {}}]}", LM_E_SYNTAX,
           "plan.json: 'network' is not there: is it what 'layermeter plan --format json' of this "
           "version writes?" },
-        { PLAN, LM_E_NOTFOUND, "plan.json: it holds no answer" },
+        { PLAN, LM_E_NOTFOUND, "plan.json: the plan has no answer" },
     };
     watch_plan p;
     lm_error   err;
@@ -235,7 +235,7 @@ static void what_is_no_plan_is_said_in_one_line(void **state)
     }
     folder_file("plan.json", PLAN);
     assert_int_equal(watch_plan_load("plan.json", "fastest", &p, &err), LM_E_NOTFOUND);
-    assert_error(err, LM_E_NOTFOUND, "plan.json: it holds no answer to: fastest");
+    assert_error(err, LM_E_NOTFOUND, "plan.json: the plan has no answer to: fastest");
 }
 
 /* ---- runs -------------------------------------------------------------------------------------
@@ -368,8 +368,7 @@ static void what_a_row_cannot_say_is_no_observation(void **state)
     (void)state;
     p.micro_steps = 4;
     assert_int_equal(watch_observation(&p, &s, &row, &err), LM_E_UNSUPPORTED);
-    assert_error(err, LM_E_UNSUPPORTED,
-                 "no observation: a row cannot hold accumulated gradients");
+    assert_error(err, LM_E_UNSUPPORTED, "no observation: a row cannot hold accumulated gradients");
     p.micro_steps = 1;
     p.plain       = false;
     assert_int_equal(watch_observation(&p, &s, &row, &err), LM_E_UNSUPPORTED);

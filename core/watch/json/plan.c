@@ -150,8 +150,8 @@ static const json_t *find_answer(reading *r, const json_t *root, const char *que
         return NULL;
     found = json_object_get(found, "plan");
     if (!json_is_object(found))
-        r->status = lm_error_set(r->err, LM_E_NOTFOUND, "%s: it holds no answer%s%.40s", r->path,
-                                 question ? " to: " : "", question ? question : "");
+        r->status = lm_error_set(r->err, LM_E_NOTFOUND, "%s: the plan has no answer%s%.40s",
+                                 r->path, question ? " to: " : "", question ? question : "");
     return found;
 }
 
