@@ -1,16 +1,17 @@
 /**
  * Epochs of a training run in a metric of its GPU, by one of these methods:
  *
- *   layermeter finds periods by autocorrelation at all scales (period.h), then epochs by dynamic
- *                 programming over how well each place fits as a beginning (track.h) hurlee Hur &
- *                 Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs":
- *                 peaks of Luminol's anomaly score, three rounds of it (hurlee.c) hurlee-code the
- *                 same as its authors released it changepoints a baseline: change points of the
- *                 mean (PELT); an epoch ends where the metric leaves its usual level (changes.c)
- *                 ruptures Hur & Lee's comparator: counts every change point jenks also theirs:
- *                 counts the runs above or below a natural break of the values
+ * - layermeter: periods by autocorrelation at all scales (period.h), then epochs by dynamic
+ *   programming over how well each place fits as a beginning (track.h)
+ * - hurlee: Hur & Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs":
+ *   peaks of Luminol's anomaly score, in three rounds (hurlee.c)
+ * - hurlee-code: the same method, as its authors released it
+ * - changepoints: change points of the mean (PELT); an epoch ends where the metric leaves its usual
+ *   level (changes.c)
+ * - ruptures: a comparison of Hur & Lee: every change point
+ * - jenks: another comparison of theirs: the runs above or below a natural break of the values
  *
- * The first and changepoints take the mean of the steady epochs, the others of all intervals.
+ * layermeter and changepoints take the mean of the steady epochs, the others that of all intervals.
  */
 #ifndef EPOCHS_EPOCHS_H
 #define EPOCHS_EPOCHS_H

@@ -3,7 +3,7 @@
  *
  * Each measured algorithm of a kind (kind.h) has its own prices, within a node and between nodes
  * (fabric.h). Prices within a node say nothing about links between nodes, and vice versa. A
- * question about an unmeasured fabric is refused; the message says what to measure.
+ * prediction on an unmeasured fabric is refused; the message says what to measure.
  */
 #ifndef FABRIC_COLLECTIVE_H
 #define FABRIC_COLLECTIVE_H

@@ -3,7 +3,7 @@
  *
  * A model prices a device's own work (forward, backward, update) and the exchange of gradients
  * between ranks. It knows when gradients are ready, what bounds its seconds, and what they consist
- * of. predict/ composes the answer from these; no other room asks which model it is.
+ * of. predict/ composes the answer from these; no other room depends on the kind of model.
  *
  * A new kind of model is a file in this folder with its step_model, and a line in step_model.c. A
  * learned model of single layers is a file with its layerwise_kind, and a line in layerwise.c.

@@ -1,4 +1,4 @@
-/** Times of a training step: those that observations hold, and those composed of them. */
+/** Times of a training step: times in observations, and sums of these. */
 #ifndef NETWORK_PHASE_H
 #define NETWORK_PHASE_H
 

@@ -26,7 +26,7 @@ typedef struct net_shard {
     int64_t cp;
     int64_t ep; /**< expert parallelism: ranks that share the experts; 0 counts as 1 */
     bool    sp; /**< ranks of tp also share the tokens between those layers */
-    /** ranks of cp share heads within attention; else keys and values travel in a ring */
+    /** ranks of cp share heads within attention; else keys and values are sent in a ring */
     bool ulysses;
 } net_shard;
 

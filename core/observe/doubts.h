@@ -1,5 +1,7 @@
-/** Doubtful times: in another unit than seconds, copied, or contradicting each other. The search
- * needs no model, so a wrong time cannot hide in a fit to it (judge.h). */
+/**
+ * Doubtful times: times in another unit than seconds, copied times, and times that contradict each
+ * other. The search needs no model; a fit to a wrong time could hide it (judge.h).
+ */
 #ifndef OBSERVE_DOUBTS_H
 #define OBSERVE_DOUBTS_H
 

@@ -1,7 +1,7 @@
 /**
  * A report: one self-contained HTML page on a network and the machines that may train it.
- * page_gather() asks the models, page_draw() calls gnuplot, page_write() writes the page. They have
- * no formulas of their own: figures come from the functions behind the other commands.
+ * page_gather() runs the models, page_draw() calls gnuplot, page_write() writes the page. They have
+ * no formulas: figures come from the functions of the other commands.
  */
 #ifndef PAGES_PAGE_H
 #define PAGES_PAGE_H

@@ -1,7 +1,7 @@
 /**
  * Fields of a record. Each field is one row of a table with name, unit, headings, digits,
  * conditions for showing it, help, and the place of its value. Tables, CSV, JSON, HTML pages and
- * the data of pictures take their columns from such rows.
+ * the data of plots take their columns from such rows.
  */
 #ifndef REPORT_FIELDS_H
 #define REPORT_FIELDS_H

@@ -1,7 +1,7 @@
 /**
  * Time that a device is busy with a layer, and the part that follows its clock.
  *
- * Prices alone cannot separate memory from caches, nor counts that grow together. Therefore the
+ * Coefficients alone cannot separate memory from caches, or counts that grow together. Therefore the
  * seconds of memory follow from the bytes: each tensor of a pass moves about once, at the rate of
  * elementwise functions, which only move data (McCalpin 1995, "Memory bandwidth and machine
  * balance"; the roofline: Williams, Waterman & Patterson 2009). All other time follows the clock of
