@@ -6,7 +6,7 @@ set -eu
 program="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev libjansson-dev zlib1g-dev"
 build="$program libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libxgboost-dev libsqlite3-dev"
 run="gnuplot-nox"
-tests="g++ libcmocka-dev binutils dpkg-dev file jq chromium libxml2-utils mandoc"
+tests="g++ clang libcmocka-dev binutils dpkg-dev file jq chromium libxml2-utils mandoc"
 packages="dpkg-dev file lintian python3-build python3-venv"
 
 wanted=
