@@ -244,11 +244,22 @@ static bool trains(const scale_grid *g)
     return g->line[0].curve.q.setup.program == PROGRAM_TRAINING;
 }
 
+/* The basis of the curve's last point. */
+static void print_basis(const scale_line *l, size_t n_nodes, FILE *out)
+{
+    const scale_point *last = &l->point[n_nodes - 1];
+    step_setup         s;
+    lm_error           unsaid;
+
+    step_basis_explain(l->on->who, &last->step, l->on->label, out);
+    if (!scale_setup(&l->curve.q, last->step.nodes, &s, &unsaid))
+        step_host_hint(l->on->who, &s, &last->step, l->on->label, out);
+}
+
 static void print_words(const scale_grid *g, FILE *out)
 {
     for (size_t i = 0; i < g->n_machines; i++)
-        step_basis_explain(g->line[i].on->who, &g->line[i].point[g->n_nodes - 1].step,
-                           g->line[i].on->label, out);
+        print_basis(&g->line[i], g->n_nodes, out);
     if (g->n_lines == 1 && trains(g))
         print_turning(&g->line[0], out);
     print_idle(g, out);

@@ -334,17 +334,30 @@ static void print_left_out(const plan_job *job, FILE *out)
                     left[i].why);
 }
 
-/* What the machine is known by. */
-static void print_basis(const plan_job *job, size_t machine, FILE *out)
+/* The machine's first answer, else its first plan; NULL: it has none. */
+static const plan *named_plan(const plan_job *job, const plan_answers *answers, size_t machine)
 {
-    const plan_side *side = &job->side[machine];
-    const plan      *p = job->set.plan, *end = p + job->set.n;
+    for (size_t i = 0; i < answers->n; i++)
+        if (answers->answer[i].asked.answer->machine == machine)
+            return answers->answer[i].asked.answer;
+    for (size_t i = 0; i < job->set.n; i++)
+        if (job->set.plan[i].machine == machine)
+            return &job->set.plan[i];
+    return NULL;
+}
+
+/* What the machine is known by. */
+static void print_basis(const plan_job *job, const plan_answers *answers, size_t machine, FILE *out)
+{
+    const plan_side *side  = &job->side[machine];
+    const plan      *p     = named_plan(job, answers, machine);
+    const char      *label = job->n > 1 ? side->name : NULL;
     prediction       step;
 
-    while (p < end && p->machine != machine)
-        p++;
-    if (p < end && !predict_step(side->who, &p->setup, &step, NULL))
-        step_basis_explain(side->who, &step, job->n > 1 ? side->name : NULL, out);
+    if (!p || predict_step(side->who, &p->setup, &step, NULL))
+        return;
+    step_basis_explain(side->who, &step, label, out);
+    step_host_hint(side->who, &p->setup, &step, label, out);
 }
 
 /* The first answer with a sentence: of many machines those over all, for which the table is. */
@@ -405,7 +418,7 @@ static void print_grounds(const plan_job *job, const plan_answers *answers, FILE
         fputs("start-up time: not counted (--startup)\n", out);
     for (size_t i = 0; i < job->n; i++)
         if (worded(job, answers, i))
-            print_basis(job, i, out);
+            print_basis(job, answers, i, out);
         else
             silent++;
     if (silent)
