@@ -24,7 +24,7 @@ struct decoding {
 
 static lm_status find(decoding *d, int64_t context, const decoded **out, lm_error *err)
 {
-    const predictor_asked asked = session_asked(&d->q);
+    predictor_asked asked = session_asked(&d->q);
     decoded *new;
     lm_status status;
 
@@ -35,6 +35,8 @@ static lm_status find(decoding *d, int64_t context, const decoded **out, lm_erro
         }
     if (!array_grow(&d->at, d->n, &d->room, sizeof *d->at))
         return no_memory(err);
+    if (asked.framework == FRAMEWORK_FILE) /* servers replay graphs */
+        asked.framework = FRAMEWORK_NONE;
     new  = &d->at[d->n];
     *new = (decoded){ .context = context };
     if ((status = network_handle_decoding(d->s->network, context, &new->network, err)))

@@ -64,10 +64,11 @@ const option_row session_machine_option_rows[] = {
       .words = model_words },
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
       "element type: f32, f16, bf16, f64, or tf32 (products only); file: as the machine file" },
-    { "framework", AT(framework), &type_choice, "KIND", "none", HELP_HOW,
-      "launch of kernels (none: as in the measurements; eager: one by one, as in PyTorch; graph: "
-      "all at once, from a recorded CUDA graph)",
-      .choices = "none, eager or graph" },
+    { "framework", AT(framework), &type_choice, "KIND", OF_MACHINE, HELP_HOW,
+      "launch of kernels (none: as in the measurements; eager: one by one, as in PyTorch; graph: all "
+      "at once, from a recorded CUDA graph; file: eager if the machine file knows the host's time, "
+      "else none; decode: none)",
+      .choices = "file, none, eager or graph" },
     { "mixed", AT(input.mixed), &type_mixed, "TYPE", OF_MACHINE, HELP_HOW,
       "f32 with autocast to bf16, f16 or fp8; none: no autocast; file: as the machine file",
       .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },

@@ -82,8 +82,9 @@ static void compose_inference(const composed_set *f, whole_seconds *s)
  * queue, which is modelled separately. */
 static bool host_is_own(const predictor *who)
 {
-    return who->framework == FRAMEWORK_NONE ||
-           (who->framework == FRAMEWORK_EAGER && !who->cal->host.queue);
+    const framework_kind by = predictor_framework(who);
+
+    return by == FRAMEWORK_NONE || (by == FRAMEWORK_EAGER && !who->cal->host.queue);
 }
 
 bool step_prices_launches(const predictor *who)

@@ -457,7 +457,7 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
             linear_share_host(who, s, f, measured, &to->value, g);
     }
     if (!status && part[0] == PHASE_STEP &&
-        (many || s->laid_out || s->again > 0 || who->framework == FRAMEWORK_EAGER))
+        (many || s->laid_out || s->again > 0 || predictor_framework(who) == FRAMEWORK_EAGER))
         status = divide_step(who, s, &counted.load, measured, out, err);
     if (!status && !(status = linear_products(who, s, &products, &out->rest, err)))
         *(isnan(out->update.value) ? &out->step.value : &out->update.value) += products;

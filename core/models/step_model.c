@@ -163,6 +163,23 @@ static lm_status find_roof(predictor *who, const model_source *from, lm_error *e
     return status;
 }
 
+/* Does the machine file have a framework's host that its measurements do not include? Published
+ * models have none. */
+static bool issues_one_by_one(const predictor *who)
+{
+    const char *by = who->cal ? calibration_told(who->cal, "compute_backend") : NULL;
+
+    return who->cal && who->cal->host.rows && !who->cal->host.laid &&
+           !strcmp(who->model, step_model_name(0)) && !(by && !strcmp(by, "pytorch"));
+}
+
+framework_kind predictor_framework(const predictor *who)
+{
+    if (who->framework != FRAMEWORK_FILE)
+        return who->framework;
+    return issues_one_by_one(who) ? FRAMEWORK_EAGER : FRAMEWORK_NONE;
+}
+
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err)
 {
     lm_status status;
@@ -185,6 +202,8 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
     }
     if (!linear_tells_halves(who))
         who->weights = 0;
+    if (who->framework == FRAMEWORK_FILE && !issues_one_by_one(who))
+        who->framework = FRAMEWORK_NONE;
     if ((status = find_roof(who, from, err)))
         return status;
     return who->by->open ? who->by->open(who, from, err) : LM_OK;
@@ -202,7 +221,7 @@ static lm_status find_least(const predictor *who, const step_setup *s, step_pric
     full_workload        counted;
     lm_status            status;
 
-    p->least = (least_price){ 0, 0, 0 };
+    p->least = (part_seconds){ 0, 0, 0 };
     /* learned models have optimizers without counts; job curves are measured */
     if (!(who->roof.flops > 0 || who->roof.bandwidth > 0) || who->by->from_layers ||
         who->by == &job_curve_model)

@@ -24,10 +24,16 @@ struct points;     /* observe/points.h */
 struct split;      /* fit/split.h */
 
 /**
- * Framework that runs a step. NONE: as it was measured. EAGER: a framework that issues operations
- * one by one. GRAPH: a recorded graph of launches that is replayed.
+ * Framework that runs a step. FILE: EAGER where the machine file has a framework's host, else NONE
+ * (predictor_framework()). NONE: as it was measured. EAGER: a framework that issues operations one
+ * by one. GRAPH: a recorded graph of launches that is replayed.
  */
-typedef enum framework_kind { FRAMEWORK_NONE, FRAMEWORK_EAGER, FRAMEWORK_GRAPH } framework_kind;
+typedef enum framework_kind {
+    FRAMEWORK_FILE,
+    FRAMEWORK_NONE,
+    FRAMEWORK_EAGER,
+    FRAMEWORK_GRAPH
+} framework_kind;
 
 /** A model, a machine and a network, ready to predict: predictor_open(). */
 typedef struct predictor {
@@ -73,10 +79,10 @@ typedef struct model_source {
     paleo_platform platform;  /**< paleo: percents of peak, and scheme */
 } model_source;
 
-/** Lower bounds by the device's datasheet: seconds of a micro-step's parts; 0: no bound. */
-typedef struct least_price {
+/** Seconds of a micro-step's parts. */
+typedef struct part_seconds {
     double forward, backward, update;
-} least_price;
+} part_seconds;
 
 /**
  * A device's own work in one micro-step, its update included. Inference: a forward pass in
@@ -95,10 +101,13 @@ typedef struct step_price {
     bool stands_in;
     bool unbounded; /**< the error is unknown, also of any sum with it */
     /** passes: of forward, backward or the whole step; rest: of the update */
-    grounds     passes, rest;
-    least_price least;                      /**< no part and no bound is lower: predictor_price() */
-    bounded     joules_passes, joules_step; /**< J, with the bounds of the power; NAN: unknown */
-    net_metrics counts;
+    grounds passes, rest;
+    /** by the device's datasheet; 0: no bound. No part and no bound is lower: predictor_price() */
+    part_seconds least;
+    /** added for a host that is another machine's: low bounds are without (predict/host_step.h) */
+    part_seconds added;
+    bounded      joules_passes, joules_step; /**< J, with the bounds of the power; NAN: unknown */
+    net_metrics  counts;
 } step_price;
 
 /**
@@ -248,6 +257,9 @@ enum { TYPES_TEXT = 40 };
 const char *types_print(lm_dtype dtype, lm_dtype mixed, char text[TYPES_TEXT]);
 /** Element type of its products. */
 lm_dtype predictor_product_dtype(const predictor *who);
+
+/** The framework of its steps; never FRAMEWORK_FILE. */
+framework_kind predictor_framework(const predictor *who);
 
 /** Is a step the sum of single launches, with a separate price for the host? */
 bool step_prices_launches(const predictor *who);

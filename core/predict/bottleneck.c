@@ -140,7 +140,7 @@ static double host_wait(const predictor *who, const bottleneck_of *b, const pred
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         own -= b->seconds[k];
-    return who->framework == FRAMEWORK_EAGER ? fmax(0, own) : 0; /* unknown: 0 */
+    return predictor_framework(who) == FRAMEWORK_EAGER ? fmax(0, own) : 0; /* unknown: 0 */
 }
 
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,

@@ -104,6 +104,28 @@ static void bound_as_measured(const answering *a, prediction *out)
     intervals_at(known, PHASE_OVERLAPPED, s, &place, &out->low[PHASE_STEP], &out->high[PHASE_STEP]);
 }
 
+/* Takes seconds out of a low bound in the proportion in which the time has them. */
+static void ease(double *low, double time, double seconds)
+{
+    if (seconds > 0 && time > 0)
+        *low *= fmax(0, 1 - seconds / time);
+}
+
+/* A host of another machine may be slower than the user's: low bounds are of the kernels alone. */
+static void ease_host(const answering *a, prediction *out)
+{
+    const part_seconds *p        = &a->own->price.added;
+    const double        forward  = a->micro * p->forward;
+    const double        backward = a->micro * p->backward + a->asked->again * forward;
+
+    ease(&out->low[PHASE_FORWARD], out->forward, forward);
+    ease(&out->low[PHASE_BACKWARD], out->alone.value, backward);
+    ease(&out->low[PHASE_UPDATE], out->update, p->update);
+    ease(&out->low[PHASE_GRAD], out->grad, p->update);
+    ease(&out->low[PHASE_BACKWARD_GRAD], out->alone.value + out->grad, backward + p->update);
+    ease(&out->low[PHASE_STEP], out->step, forward + backward + p->update);
+}
+
 /*
  * Bounds of a step with hidden all-reduces: the schedule with all parts at their lows, and with all
  * at their highs. The step grows with each part. The exposed part alone is longest with the pass at
@@ -178,6 +200,7 @@ static void bound_inference(const answering *a, prediction *out)
     out->low[PHASE_SYNC] = out->high[PHASE_SYNC] = 0;
     out->alone                                   = (bounded){ 0, 0, 0 };
     answering_bound_inference(p, &place, out->low, out->high);
+    ease(&out->low[PHASE_FORWARD], out->forward, p->added.forward);
     out->low[PHASE_STEP]  = out->low[PHASE_FORWARD];
     out->high[PHASE_STEP] = out->high[PHASE_FORWARD];
     if (a->who->cal) {
@@ -203,10 +226,10 @@ void answering_doubt_tf32(const predictor *who, prediction *out)
 
 void answering_hold_bounds(const answering *a, prediction *out)
 {
-    const least_price *l        = &a->own->price.least;
-    const double       forward  = a->micro * l->forward;
-    const double       backward = a->micro * l->backward + a->asked->again * forward;
-    double            *low      = out->low;
+    const part_seconds *l        = &a->own->price.least;
+    const double        forward  = a->micro * l->forward;
+    const double        backward = a->micro * l->backward + a->asked->again * forward;
+    double             *low      = out->low;
 
     bounded_hold(&low[PHASE_FORWARD], forward);
     bounded_hold(&low[PHASE_BACKWARD], backward);
@@ -231,6 +254,7 @@ void answering_put_bounds(answering *a, prediction *out)
         bound_by_intervals(a, out);
     else
         bound_as_stated(a, out);
+    ease_host(a, out);
     out->slow = out->fast = NAN;
     if (a->own->price.unbounded)
         return;

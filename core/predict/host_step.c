@@ -9,31 +9,35 @@ static const char *file_of(const predictor *who)
     return who->machine ? who->machine : "the machine file";
 }
 
-/* All bounds move with the value. */
-static void set(bounded *to, double value)
+/* All bounds move with the value. Returns the seconds that it grows by. */
+static double set(bounded *to, double value)
 {
+    const double more   = value - to->value;
     const double longer = to->value > 0 ? value / to->value : 1;
 
     *to = (bounded){ value, to->low * longer, to->high * longer };
+    return more;
 }
 
 static void issue(const host_time *h, const host_operations *n, bool training, step_price *p)
 {
-    host_clock   clock  = { 0, 0 };
-    const double passes = p->forward.value + p->backward.value, update = p->update.value;
-
-    bounded *part[N_HOST_PARTS] = { &p->forward, &p->backward, &p->update, &p->forward };
+    host_clock      clock              = { 0, 0 };
+    bounded *const  part[N_HOST_PARTS] = { &p->forward, &p->backward, &p->update, &p->forward };
+    double          more[N_HOST_PARTS] = { 0 };
+    const certainty known = h->elsewhere || (!training && host_assumes(h, HOST_INFERENCE))
+                                ? CERTAINTY_ASSUMED
+                                : CERTAINTY_EXTRAPOLATED;
 
     for (host_part k = training ? HOST_FORWARD : HOST_INFERENCE;
          k < (training ? HOST_INFERENCE : N_HOST_PARTS); k++)
         if (!isnan(part[k]->value))
-            set(part[k], host_pass(&clock, h->queue, host_work_of(h, n, k), part[k]->value));
-    ledger_add(&p->passes.ledger,
-               !training && host_assumes(h, HOST_INFERENCE) ? CERTAINTY_ASSUMED
-                                                            : CERTAINTY_EXTRAPOLATED,
-               p->forward.value + p->backward.value - passes);
-    if (!isnan(update))
-        ledger_add(&p->rest.ledger, CERTAINTY_EXTRAPOLATED, p->update.value - update);
+            more[k] =
+                set(part[k], host_pass(&clock, h->queue, host_work_of(h, n, k), part[k]->value));
+    more[HOST_FORWARD] += more[HOST_INFERENCE]; /* one of the two */
+    ledger_add(&p->passes.ledger, known, more[HOST_FORWARD] + more[HOST_BACKWARD]);
+    ledger_add(&p->rest.ledger, known, more[HOST_UPDATE]);
+    if (h->elsewhere)
+        p->added = (part_seconds){ more[HOST_FORWARD], more[HOST_BACKWARD], more[HOST_UPDATE] };
 }
 
 /* Checks that measurements used CUDA graphs, or that the model has a separate host time. */
@@ -78,6 +82,7 @@ lm_status host_check(const predictor *who, const step_price *p, lm_error *err)
     switch (who->framework) {
     case FRAMEWORK_GRAPH: return check_graph(who, err);
     case FRAMEWORK_EAGER: return check_eager(who, p, err);
+    case FRAMEWORK_FILE:
     case FRAMEWORK_NONE: break;
     }
     return LM_OK;
@@ -91,8 +96,11 @@ lm_status host_price(const predictor *who, const step_setup *s, step_price *out,
 
     if (who->framework == FRAMEWORK_GRAPH)
         status = check_graph(who, err);
-    if (status || (status = predictor_price(who, s, out, err)) || who->framework != FRAMEWORK_EAGER)
+    if (status || (status = predictor_price(who, s, out, err)) ||
+        predictor_framework(who) != FRAMEWORK_EAGER)
         return status;
+    if (who->framework == FRAMEWORK_FILE && isnan(out->forward.value + out->backward.value))
+        return LM_OK; /* whole steps only, which include their host */
     if ((status = host_check(who, out, err)) ||
         (status =
              host_operations_at(who->loads, &of, s->batch, s->optimizer, &who->cal->host, &n, err)))

@@ -137,6 +137,15 @@ static double measured(const laid_fitting *f, size_t i)
     return f->row[i].of->seconds;
 }
 
+static double mape_of(const laid_fitting *f, const double *seconds)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < f->n; i++)
+        sum += fabs(seconds[i] / measured(f, i) - 1) / (double)f->n;
+    return sum;
+}
+
 /* ---- steps that tell of kernels alone ---- */
 
 static lm_status predict_with(laid_fitting *f, size_t i, double messages, double host, double *out)
@@ -244,13 +253,30 @@ static lm_status begin_host(laid_fitting *f)
     return status;
 }
 
-static lm_status predict_all(laid_fitting *f)
+static lm_status predict_rows(laid_fitting *f)
 {
     lm_status status = LM_OK;
 
-    laid_prices_put(&f->prices, f->factor);
     for (size_t i = 0; i < f->n && !status; i++)
         status = predict_row(f, i, &f->seconds[i]);
+    return status;
+}
+
+static lm_status predict_all(laid_fitting *f)
+{
+    laid_prices_put(&f->prices, f->factor);
+    return predict_rows(f);
+}
+
+/* The error of the machine file, with the host that it knows. */
+static lm_status judge_before(laid_fitting *f, double *mape)
+{
+    lm_status status;
+
+    laid_prices_put(&f->prices, f->factor);
+    f->cal->host = f->host;
+    if (!(status = predict_rows(f)))
+        *mape = mape_of(f, f->seconds);
     return status;
 }
 
@@ -410,15 +436,6 @@ static lm_status tell_left_out(laid_fitting *f, const folds *by, double *seconds
     return status;
 }
 
-static double mape_of(const laid_fitting *f, const double *seconds)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < f->n; i++)
-        sum += fabs(seconds[i] / measured(f, i) - 1) / (double)f->n;
-    return sum;
-}
-
 /* Stores the networks for which single steps were left out. */
 static lm_status keep_networks(laid_fitting *f)
 {
@@ -493,10 +510,10 @@ static lm_status begin(laid_fitting *f, laid_fit *out)
         f->factor[k] = 1;
     f->factor[LAID_STARTS] = 0;
     f->factor[LAID_HOST]   = f->host.laid ? f->host.seconds[HOST_FORWARD] / LAID_LAUNCH : 0;
-    if ((f->prices.kernels && (status = pick_kernels(f))) || (status = predict_all(f)) ||
+    if ((f->prices.kernels && (status = pick_kernels(f))) ||
+        (status = judge_before(f, &out->mape_before)) || (status = predict_all(f)) ||
         (status = check_times(f)))
         return status;
-    out->mape_before = mape_of(f, f->seconds);
     return f->host.laid || f->prices.kernels ? LM_OK : begin_host(f);
 }
 

@@ -119,7 +119,7 @@ static lm_status find_program(laid_step *s)
 static lm_status find_host(laid_step *s)
 {
     const host_time *h      = &s->part.cal->host;
-    const bool       eager  = s->part.framework == FRAMEWORK_EAGER;
+    const bool       eager  = predictor_framework(&s->part) == FRAMEWORK_EAGER;
     const lm_status  status = host_check(&s->part, &s->price, s->err);
     host_operations  n;
 
@@ -350,19 +350,26 @@ static void bound_parts(const laid_step *s, const step_work *w, double sync, dou
         low[PHASE_SYNC] = high[PHASE_SYNC] = 0;
 }
 
-/* Upper bound of the seconds that an unknown host adds to a step. */
-static double host_at_most(const laid_step *s, const step_work *w, double step)
+/* May another host than the predicted one issue the operations? A laid one was fitted with the step. */
+static bool doubts_host(const laid_step *s)
+{
+    if (s->part.framework == FRAMEWORK_GRAPH || !trains(s))
+        return false;
+    return s->host ? !s->host->laid : is_carried(&s->part) || s->part.cal->laid.kernels;
+}
+
+/* Distance of a step from the same with the fastest host, which is never waited for, or the slowest. */
+static double host_far(const laid_step *s, const step_work *w, double step, bool slowest)
 {
     const host_time most  = { .rows = 1, .queue = true };
-    step_work       slow  = *w;
-    const bool      known = s->host || s->part.framework == FRAMEWORK_GRAPH || !trains(s);
+    step_work       other = *w;
 
-    if (known || !(is_carried(&s->part) || s->part.cal->laid.kernels))
+    if (!doubts_host(s))
         return 0;
-    slow.host = &most;
+    other.host = slowest ? &most : NULL;
     for (int i = 0; i < 2; i++)
-        slow.issued[i].seconds = slow.issued[i].operations * LAID_HOST_MOST;
-    return run(s, &slow, 1, 1, true).step - step;
+        other.issued[i].seconds = other.issued[i].operations * LAID_HOST_MOST;
+    return fabs(run(s, &other, 1, 1, true).step - step);
 }
 
 /*
@@ -388,7 +395,7 @@ static double far_of(double step, double passes, double sent, double both, doubl
 static void put_bounds(const laid_step *s, prediction *out)
 {
     const step_work w = work_of(s);
-    double          low[N_TIMES], high[N_TIMES], host;
+    double          low[N_TIMES], high[N_TIMES], host[2];
 
     for (phase q = 0; q < N_TIMES; q++)
         out->low[q] = out->high[q] = NAN;
@@ -396,8 +403,9 @@ static void put_bounds(const laid_step *s, prediction *out)
     out->known            = s->price.known;
     if (!s->price.known || s->price.unbounded)
         return;
-    host = host_at_most(s, &w, out->step);
-    if (host > HOST_TOLD * out->step)
+    for (int i = 0; i < 2; i++)
+        host[i] = host_far(s, &w, out->step, i);
+    if (host[1] > HOST_TOLD * out->step && !s->host)
         grounds_note(&out->grounds, "an unknown host starts kernels (--framework graph: none)", 0);
     bound_parts(s, &w, out->sync, low, high);
     for (int i = 0; i < 2; i++) {
@@ -422,7 +430,7 @@ static void put_bounds(const laid_step *s, prediction *out)
         to[PHASE_SYNC]          = from[PHASE_SYNC];
         to[PHASE_GRAD]          = all.grad;
         to[PHASE_BACKWARD_GRAD] = all.backward + all.grad;
-        far = far_of(out->step, run(s, &mine, pass, 1, true).step, *sent, all.step, i ? host : 0);
+        far = far_of(out->step, run(s, &mine, pass, 1, true).step, *sent, all.step, host[i]);
         to[PHASE_STEP] = out->step + (i ? far : -far);
     }
     out->alone.low  = low[PHASE_BACKWARD];

@@ -9,27 +9,45 @@
 #include "report/step_fields.h"
 #include "transfer/of_device.h"
 
-/* Entries of one key and its numbered ones, "A; B". */
-static void print_told(const calibration *cal, const char *label, const char *key, FILE *out)
+/* More entries than these are only counted. */
+#define TOLD_MOST 2
+
+/* The next entry of a key or its numbered ones, from the i-th on, with a value not seen before. */
+static const char *next_told(const calibration *cal, const char *key, size_t *i)
 {
-    const size_t n    = strlen(key);
-    const char  *with = label;
+    const size_t n = strlen(key);
 
-    for (size_t i = 0; i < cal->n_provenance; i++) {
-        const provenance_entry *e = &cal->provenance[i];
-
-        bool again = false;
+    for (; *i < cal->n_provenance; ++*i) {
+        const provenance_entry *e     = &cal->provenance[*i];
+        bool                    again = false;
 
         if (strncmp(e->key, key, n) != 0 || (e->key[n] && e->key[n] != '_'))
             continue;
-        for (size_t k = 0; k < i && !again; k++) /* several source machines */
+        for (size_t k = 0; k < *i && !again; k++) /* several source machines */
             again = !strncmp(cal->provenance[k].key, key, n) &&
                     !strcmp(cal->provenance[k].value, e->value);
-        if (again)
-            continue;
-        fprintf(out, "%s%s", with, e->value);
-        with = "; ";
+        if (!again)
+            return cal->provenance[(*i)++].value;
     }
+    return NULL;
+}
+
+/* Values of a key, "LABELA; B"; many: "LABELA and 6 others, named in this file". */
+static void print_told(const calibration *cal, const char *label, const char *key, FILE *out)
+{
+    const char *value, *first = NULL;
+    size_t      all = 0, i = 0;
+
+    while ((value = next_told(cal, key, &i))) {
+        first = first ? first : value;
+        all++;
+    }
+    if (all > TOLD_MOST) {
+        fprintf(out, "%s%s and %zu others, named in this file", label, first, all - 1);
+        return;
+    }
+    for (i = 0; (value = next_told(cal, key, &i)); label = "; ")
+        fprintf(out, "%s%s", label, value);
 }
 
 /* "1 of GeForce RTX 3090: f16 71 -> ..." as the device alone. */
@@ -134,27 +152,29 @@ static void print_host(const predictor *who, const char *label, FILE *out)
     host_print(&who->cal->host, out);
 }
 
-/* Factor from which on the host of an eager framework is worth a hint. */
+/* Factor from which on the host of an eager framework is worth a note. */
 #define HOST_SAID 1.2
 
 void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
                     const char *label, FILE *out)
 {
-    predictor  eager = *who;
-    prediction with;
+    predictor  bare = *who;
+    prediction alone;
     lm_error   unsaid;
 
-    if (who->framework != FRAMEWORK_NONE || !who->cal || !who->cal->host.rows ||
-        !who->cal->host.queue || who->cal->host.laid || s->laid_out)
+    if (who->framework != FRAMEWORK_FILE || predictor_framework(who) != FRAMEWORK_EAGER)
         return;
-    eager.framework = FRAMEWORK_EAGER;
-    eager.scan      = NULL;
-    if (predict_seconds(&eager, s, &with, &unsaid) || !(with.step > HOST_SAID * p->step))
+    bare.framework = FRAMEWORK_NONE;
+    bare.scan      = NULL;
+    if (predict_seconds(&bare, s, &alone, &unsaid) || !(p->step > HOST_SAID * alone.step))
         return;
     begin_note(label, out);
     fprintf(out,
-            "kernels alone; issued one by one by %s, batch %lld takes %.3g ms: --framework eager\n",
-            who->cal->host.framework, (long long)s->batch, 1e3 * with.step);
+            "%s launches operations one by one, %.3g us each%s: the device waits; without (CUDA "
+            "graphs) batch %lld takes %.3g ms: --framework none\n",
+            who->cal->host.framework, 1e6 * host_seconds(&who->cal->host, HOST_FORWARD),
+            who->cal->host.elsewhere ? " on another machine" : "", (long long)s->batch,
+            1e3 * alone.step);
 }
 
 /* Notes the assumed share of the datasheet's peaks. */

@@ -107,7 +107,7 @@ void links_explain(const calibration *cal, const interconnect *link, bool betwee
  */
 void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out);
 
-/** Notes how long the step takes with the host of an eager framework, if that is much longer and was not asked. */
+/** Notes that the host of an eager framework makes the step much longer, if the user did not ask for it. */
 void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
                     const char *label, FILE *out);
 
