@@ -9,6 +9,7 @@
 #include "cli/decoding.h"
 #include "cli/plan_options.h"
 #include "cli/power_options.h"
+#include "plan/limits.h"
 #include "predict/dataset.h"
 #include "predict/scaling.h"
 #include "report/plan/fields.h"
@@ -438,6 +439,16 @@ static bool must_share(const plan_command *c)
            plan_job_too_large(&c->job);
 }
 
+/* Layouts keep 16-bit weights; the step of one device is as the machine file was measured. */
+static void note_shared(const plan_command *c)
+{
+    const memory_types t = limits_types(c->job.side[0].who, false);
+    char               text[MEMORY_TYPES_TEXT];
+
+    note("%s in %s does not fit one device: here are the %d best layouts for several (--layouts)",
+         c->job.network, memory_types_print(&t, text), PLAN_SHARED_LAYOUTS);
+}
+
 /* Answers, or says that devices have to share the network, which is to be asked for. */
 static lm_status attempt(const options *o, bool *divide, lm_error *err)
 {
@@ -445,7 +456,9 @@ static lm_status attempt(const options *o, bool *divide, lm_error *err)
     lm_status    status;
 
     ask(&c, o);
-    if (!(status = open_machines(&c, o, err)) && !(*divide = must_share(&c)))
+    if (!(status = open_machines(&c, o, err)) && (*divide = must_share(&c)))
+        note_shared(&c);
+    else if (!status)
         status = answer(&c, err);
     if (!status && !*divide)
         decoding_explain(c.decode[0], c.a->look.format == FORMAT_TABLE ? stdout : stderr);
@@ -471,8 +484,6 @@ static lm_status run(const options *o, lm_error *err)
         return status;
     if ((status = plan_options_share(o, a, err)))
         return status;
-    note("%s does not fit one device: here are the %d best layouts for several (--layouts)",
-         o->argument[0], PLAN_SHARED_LAYOUTS);
     return attempt(o, &divide, err);
 }
 

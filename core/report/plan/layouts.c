@@ -233,16 +233,74 @@ static size_t put_short(const plan_job *job, const layout_plans *p, size_t c, FI
     return n;
 }
 
+/* The cheapest and the fastest plan. */
+typedef struct layout_choice {
+    const layout_row *cheapest, *fastest; /* NULL: nothing fits */
+} layout_choice;
+
+static layout_choice choose(const layout_plans *p, const layout_row *row)
+{
+    layout_choice c = { NULL, NULL };
+
+    for (size_t i = 0; i < p->n; i++) {
+        const layout_plan *x = &row[i].plan;
+
+        if (!c.cheapest || x->cost.value < c.cheapest->plan.cost.value ||
+            isnan(c.cheapest->plan.cost.value))
+            c.cheapest = &row[i];
+        if (!c.fastest || x->run.value < c.fastest->plan.run.value)
+            c.fastest = &row[i];
+    }
+    return c;
+}
+
+static bool same_count(const layout_row *r, size_t machine, int64_t nodes)
+{
+    return r && r->plan.machine == machine && r->nodes == nodes;
+}
+
+/* Up to so many numbers of nodes, each is told in full; of more, the two of the choice. */
+#define COUNTS_IN_FULL 2
+
+static bool in_full(const layout_plans *p, const layout_choice *of, size_t machine, int64_t nodes)
+{
+    return p->n_counts <= COUNTS_IN_FULL || same_count(of->fastest, machine, nodes) ||
+           (of->cheapest && !isnan(of->cheapest->plan.cost.value) &&
+            same_count(of->cheapest, machine, nodes));
+}
+
+static void put_tried(const plan_job *job, const layout_counts *k, FILE *out)
+{
+    fprintf(out, ": %zu %s, of which %zu do not fit the memory", k->looked_at,
+            !job->whole         ? "layouts"
+            : k->looked_at == 1 ? "micro-batch of the layout"
+                                : "micro-batches of the layout",
+            k->too_large);
+    if (k->no_time)
+        fprintf(out, " and %zu have no price", k->no_time);
+    if (k->bounded)
+        fprintf(
+            out,
+            "; %zu parts with more ranks of cp were skipped: too slow even if cp scaled perfectly",
+            k->bounded);
+    if (*k->whole)
+        fprintf(out, "; %s", k->whole);
+    if (k->refused)
+        fprintf(out, "; %zu of the best %s not predicted: %s", k->refused,
+                k->refused == 1 ? "is" : "are", k->why);
+}
+
 /* For each machine and number of nodes: layouts that were tried, what the best takes, its limit, and why
- * the next is worse. */
+ * the next is worse. Of many numbers of nodes only the chosen ones in full, of others the best layout. */
 static void put_sentences(const plan_job *job, const layout_plans *p, const layout_row *row,
-                          FILE *out)
+                          const layout_choice *choice, FILE *out)
 {
     char words[LAYOUT_TEXT], text[LAYOUT_SENTENCE];
 
     for (size_t c = 0; c < p->n_counts; c++) {
         const layout_counts *k     = &p->counts[c];
         const layout_plan   *first = NULL;
+        const bool           full  = in_full(p, choice, k->machine, k->nodes);
 
         if (k->short_of > 0) {
             c += put_short(job, p, c, out) - 1;
@@ -252,42 +310,30 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
             fprintf(out, "%s\n", k->none);
             continue;
         }
-        fprintf(out, "%s, %lld node%s of %lld device%s: %zu %s, of which %zu do not fit the memory",
-                job->side[k->machine].name, (long long)k->nodes, k->nodes == 1 ? "" : "s",
-                (long long)job->question.setup.devices, job->question.setup.devices == 1 ? "" : "s",
-                k->looked_at,
-                !job->whole         ? "layouts"
-                : k->looked_at == 1 ? "micro-batch of the layout"
-                                    : "micro-batches of the layout",
-                k->too_large);
-        if (k->no_time)
-            fprintf(out, " and %zu have no price", k->no_time);
-        if (k->bounded)
-            fprintf(
-                out,
-                "; %zu parts with more ranks of cp were skipped: too slow even if cp scaled perfectly",
-                k->bounded);
-        if (*k->whole)
-            fprintf(out, "; %s", k->whole);
-        if (k->refused)
-            fprintf(out, "; %zu of the best %s not predicted: %s", k->refused,
-                    k->refused == 1 ? "is" : "are", k->why);
-        fputc('\n', out);
-        for (size_t i = 0; i < p->n; i++) {
+        fprintf(out, "%s, %lld node%s of %lld device%s", job->side[k->machine].name,
+                (long long)k->nodes, k->nodes == 1 ? "" : "s",
+                (long long)job->question.setup.devices,
+                job->question.setup.devices == 1 ? "" : "s");
+        if (full) {
+            put_tried(job, k, out);
+            fputc('\n', out);
+        }
+        for (size_t i = 0; i < p->n && (full || !first); i++) {
             const layout_plan *x = &p->plan[i];
 
             if (x->machine != k->machine || x->nodes != k->nodes)
                 continue;
-            if (!first) {
-                put_answer(job, &row[i], out);
-                fprintf(out, "  %s: %s\n", layout_print(&x->found.layout, words),
-                        layouts_limit(&x->found, text));
-            } else {
+            if (first) {
                 fprintf(out, "  %s: %s%s\n", layout_print(&x->found.layout, words),
                         layouts_worse(&first->found, &x->found, text),
                         x->tie ? "; a tie: by its interval it may be as fast" : "");
+                continue;
             }
-            first = first ? first : x;
+            if (full)
+                put_answer(job, &row[i], out);
+            fprintf(out, "%s%s: %s\n", full ? "  " : ": ", layout_print(&x->found.layout, words),
+                    layouts_limit(&x->found, text));
+            first = x;
         }
     }
 }
@@ -306,27 +352,27 @@ static void put_choice(const plan_job *job, const char *what, const layout_row *
 }
 
 /* Of several machines or numbers of nodes: the cheapest plan, and the fastest. */
-static void put_choices(const plan_job *job, const layout_plans *p, const layout_row *row,
+static void put_choices(const plan_job *job, const layout_plans *p, const layout_choice *of,
                         FILE *out)
 {
-    const layout_row *cheapest = row, *fastest = row;
+    const bool priced = of->cheapest && !isnan(of->cheapest->plan.cost.value);
 
-    for (size_t i = 1; i < p->n; i++) {
-        const layout_plan *x = &row[i].plan;
-
-        if (x->cost.value < cheapest->plan.cost.value || isnan(cheapest->plan.cost.value))
-            cheapest = &row[i];
-        if (x->run.value < fastest->plan.run.value)
-            fastest = &row[i];
-    }
-    if (p->n_counts < 2)
+    if (p->n_counts < 2 || !of->fastest)
         return;
-    if (cheapest != fastest && !isnan(cheapest->plan.cost.value))
-        put_choice(job, "cheapest", cheapest, out);
-    put_choice(job,
-               cheapest == fastest && !isnan(fastest->plan.cost.value) ? "cheapest and fastest"
-                                                                       : "fastest",
-               fastest, out);
+    if (of->cheapest != of->fastest && priced)
+        put_choice(job, "cheapest", of->cheapest, out);
+    put_choice(job, of->cheapest == of->fastest && priced ? "cheapest and fastest" : "fastest",
+               of->fastest, out);
+}
+
+/* The most rows of a table for a reader. */
+#define ROWS_MOST 12
+
+/* Does the table have the row? A long one leaves out all but the best layout of what was not chosen. */
+static bool row_shown(const layout_plans *p, const layout_choice *of, const layout_row *r, format f)
+{
+    return f != FORMAT_TABLE || p->n <= ROWS_MOST || !r->plan.place ||
+           in_full(p, of, r->plan.machine, r->nodes);
 }
 
 /* The search's sums tell the tasks of a stage: drawn as long as its predicted passes are. */
@@ -448,12 +494,19 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
     field_rows       rows   = field_rows_of(&v);
     layout_row      *row    = calloc(p->n + 1, sizeof *row);
     lm_status        status = row ? LM_OK : no_memory(err);
+    layout_choice    choice;
+    size_t           left = 0;
 
     if (!status && picture)
         status = draw(job, &p->plan[0], picture, err);
     for (size_t i = 0; i < p->n && !status; i++)
-        if (!(status = row_of(job, &p->plan[i], p->tokens, &row[i], err)))
+        status = row_of(job, &p->plan[i], p->tokens, &row[i], err);
+    choice = status ? (layout_choice){ NULL, NULL } : choose(p, row);
+    for (size_t i = 0; i < p->n && !status; i++)
+        if (row_shown(p, &choice, &row[i], f))
             field_row(&rows, &row[i]);
+        else
+            left++;
     if (!status && f == FORMAT_JSON) {
         json j = { .out = stdout };
 
@@ -465,11 +518,13 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
         table_json(rows.t, &j, "layouts");
         json_close(&j, '}');
     } else if (!status) {
-        put_choices(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
-        put_sentences(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
+        put_choices(job, p, &choice, f == FORMAT_TABLE ? stdout : stderr);
+        put_sentences(job, p, row, &choice, f == FORMAT_TABLE ? stdout : stderr);
         if (f == FORMAT_TABLE)
             putchar('\n');
         status = table_print(rows.t, f, stdout, err);
+        if (left && !status)
+            printf("%zu more layouts: --format csv\n", left);
         for (size_t i = 0; i < job->n && !status && plan_job_priced(job, NULL); i++)
             plan_print_price(job, i, f == FORMAT_TABLE ? stdout : stderr);
         if (!status)
