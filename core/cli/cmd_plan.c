@@ -276,6 +276,10 @@ static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err
     if (!status && a->assumed_batch && !c->tokens)
         return misused(o, &a->global_batch, err,
                        "layouts need it, the samples of a step that all ranks share");
+    if (!status && a->tokens && a->tokens < c->tokens)
+        return misused(
+            o, &a->tokens, err,
+            "are those of all samples, and less than one: --sequence is the length of a sample");
     if (status || (status = dataset_samples(who, &told, &q->training.dataset, err)) ||
         (status = batch_in_samples(&whole, who, err)))
         return status;
