@@ -139,7 +139,8 @@ static void print_words(const listing *p, const explained *total, FILE *out)
         fprintf(out, "unsplit: %.3g %% of the FLOPs, in layers that each rank of tp computes\n",
                 100 * p->e->step.unsplit);
     if (p->e->step.grounds.n_beyond)
-        fprintf(out, "beyond: %s\n", grounds_beyond(&p->e->step.grounds, beyond, sizeof beyond));
+        fprintf(out, "beyond the measurements: %s\n",
+                grounds_beyond(&p->e->step.grounds, beyond, sizeof beyond));
 }
 
 static lm_status print_rows(const explained *row, size_t n, size_t top, const listing *p, format f,
