@@ -233,6 +233,9 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
     double             own, measured;
     lm_status          status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
 
+    if (!status && !eval)
+        status = optimizer_check_measured(s.optimizer, err);
+
     of.mixed  = who.mixed; /* as predictions count it */
     s.program = eval ? PROGRAM_INFERENCE : PROGRAM_TRAINING;
     if (status || (status = predictor_open(&who, &from, err)))

@@ -77,6 +77,21 @@ static lm_status check_eager(const predictor *who, const step_price *p, lm_error
     return LM_OK;
 }
 
+/* Checks that the operations of the update are counted. A host by default leaves it as measured. */
+static lm_status check_update(const predictor *who, const step_setup *s, step_price *p,
+                              lm_error *err)
+{
+    if (s->program != PROGRAM_TRAINING || optimizer_is_measured(s->optimizer))
+        return LM_OK;
+    if (who->framework == FRAMEWORK_EAGER)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "--framework eager: how many operations an update of %s issues is not "
+                            "counted",
+                            optimizer_name(s->optimizer));
+    grounds_note(&p->rest, "host of the update", 0);
+    return LM_OK;
+}
+
 lm_status host_check(const predictor *who, const step_price *p, lm_error *err)
 {
     switch (who->framework) {
@@ -101,7 +116,7 @@ lm_status host_price(const predictor *who, const step_setup *s, step_price *out,
         return status;
     if (who->framework == FRAMEWORK_FILE && isnan(out->forward.value + out->backward.value))
         return LM_OK; /* whole steps only, which include their host */
-    if ((status = host_check(who, out, err)) ||
+    if ((status = host_check(who, out, err)) || (status = check_update(who, s, out, err)) ||
         (status =
              host_operations_at(who->loads, &of, s->batch, s->optimizer, &who->cal->host, &n, err)))
         return status;

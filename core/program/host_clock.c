@@ -48,7 +48,7 @@ static double operations_of_update(optimizer o)
     case OPTIMIZER_RMSPROP: return 5;
     case OPTIMIZER_ADADELTA: return 11;
     case OPTIMIZER_ADAFACTOR:
-    case OPTIMIZER_MUON: break; /* unknown: host_operations_at() refuses it */
+    case OPTIMIZER_MUON: break; /* not counted */
     }
     return 0;
 }
@@ -105,11 +105,6 @@ lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t 
     bound_network *bound;
     lm_status      status;
 
-    if (!optimizer_is_measured(o))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "--framework eager: how many operations an update of %s issues is not "
-                            "counted",
-                            optimizer_name(o));
     if ((status = workloads_bind_at(loads, of, batch, &bound, err)))
         return status;
     *out = host_operations_of(bound, o, h);

@@ -106,7 +106,8 @@ host_work host_work_of(const host_time *h, const host_operations *n, host_part p
  * Counts the operations that an eager framework issues. These are its kernels, except that the two
  * gradients of a convolution are one operation (aten::convolution_backward). An update has as many
  * elementwise operations as PyTorch's torch.optim: per tensor, or with `foreach` one call for all
- * tensors (torch._foreach_*, the default on GPUs since 2.0).
+ * tensors (torch._foreach_*, the default on GPUs since 2.0). Those of optimizers that cannot be
+ * measured are not counted: 0.
  */
 host_operations host_operations_of(const bound_network *net, optimizer o, const host_time *h);
 /** host_operations_of() for a network by name. Errors of binding it. */
