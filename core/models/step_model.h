@@ -104,8 +104,7 @@ typedef struct step_price {
     grounds passes, rest;
     /** by the device's datasheet; 0: no bound. No part and no bound is lower: predictor_price() */
     part_seconds least;
-    /** added for a host that is another machine's: low bounds are without (predict/host_step.h) */
-    part_seconds added;
+    part_seconds added; /**< by the host of an eager framework (predict/host_step.h) */
     bounded      joules_passes, joules_step; /**< J, with the bounds of the power; NAN: unknown */
     net_metrics  counts;
 } step_price;

@@ -118,6 +118,8 @@ static void ease_host(const answering *a, prediction *out)
     const double        forward  = a->micro * p->forward;
     const double        backward = a->micro * p->backward + a->asked->again * forward;
 
+    if (!a->who->cal || !a->who->cal->host.elsewhere)
+        return;
     ease(&out->low[PHASE_FORWARD], out->forward, forward);
     ease(&out->low[PHASE_BACKWARD], out->alone.value, backward);
     ease(&out->low[PHASE_UPDATE], out->update, p->update);
@@ -200,7 +202,7 @@ static void bound_inference(const answering *a, prediction *out)
     out->low[PHASE_SYNC] = out->high[PHASE_SYNC] = 0;
     out->alone                                   = (bounded){ 0, 0, 0 };
     answering_bound_inference(p, &place, out->low, out->high);
-    ease(&out->low[PHASE_FORWARD], out->forward, p->added.forward);
+    ease_host(a, out);
     out->low[PHASE_STEP]  = out->low[PHASE_FORWARD];
     out->high[PHASE_STEP] = out->high[PHASE_FORWARD];
     if (a->who->cal) {

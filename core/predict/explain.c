@@ -1,12 +1,14 @@
 /* Parts of a predicted step. */
 #include "predict/explain.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "network/stages.h"
+#include "predict/host_step.h"
 #include "predict/laid_out.h"
 #include "predict/predict.h"
 
@@ -169,6 +171,31 @@ static lm_status explain_laid_out(const predictor *who, const step_setup *s, exp
     return add_messages(e, &t, &l, s, err);
 }
 
+/* The host of an eager framework, beside the kernels. */
+static lm_status add_host(const predictor *who, const step_setup *s, explanation *e, lm_error *err)
+{
+    const double      micro = (double)s->sync.accumulation;
+    const prediction *p     = &e->step;
+    step_price        price;
+    double            forward, backward;
+    lm_status         status = host_price(who, s, &price, err);
+
+    if (status)
+        return status;
+    forward  = micro * price.added.forward;
+    backward = micro * price.added.backward + s->again * forward;
+    if (e->n_parts && e->part[0] == PHASE_STEP)
+        tell_apart(e);
+    scale_part(e, PHASE_FORWARD, p->forward - forward);
+    scale_part(e, PHASE_BACKWARD, p->backward - backward);
+    if (!isnan(p->update))
+        scale_part(e, PHASE_UPDATE, p->update - price.added.update);
+    if (!(status = add_part(e, PHASE_FORWARD, "host", forward, BOUND_LAUNCH, err)) &&
+        !(status = add_part(e, PHASE_BACKWARD, "host", backward, BOUND_LAUNCH, err)))
+        status = add_part(e, PHASE_UPDATE, "host", price.added.update, BOUND_LAUNCH, err);
+    return status;
+}
+
 lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err)
 {
     explanation *e = calloc(1, sizeof *e);
@@ -180,8 +207,10 @@ lm_status explain_step(const predictor *who, const step_setup *s, explanation **
     }
     if (s->laid_out && !layout_is_plain(&s->layout))
         status = explain_laid_out(who, s, e, err);
-    else if (!(status = predict_step(who, s, &e->step, err)))
-        status = who->by->explain(who, s, e, err);
+    else if (!(status = predict_step(who, s, &e->step, err)) &&
+             !(status = who->by->explain(who, s, e, err)) &&
+             predictor_framework(who) == FRAMEWORK_EAGER)
+        status = add_host(who, s, e, err);
     e->bounded = !who->by->from_layers && who->by->bounds;
     for (size_t i = 0; i < e->n_shares && e->step.stands_in; i++)
         e->share[i].standing = CERTAINTY_ASSUMED;

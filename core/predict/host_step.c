@@ -36,8 +36,7 @@ static void issue(const host_time *h, const host_operations *n, bool training, s
     more[HOST_FORWARD] += more[HOST_INFERENCE]; /* one of the two */
     ledger_add(&p->passes.ledger, known, more[HOST_FORWARD] + more[HOST_BACKWARD]);
     ledger_add(&p->rest.ledger, known, more[HOST_UPDATE]);
-    if (h->elsewhere)
-        p->added = (part_seconds){ more[HOST_FORWARD], more[HOST_BACKWARD], more[HOST_UPDATE] };
+    p->added = (part_seconds){ more[HOST_FORWARD], more[HOST_BACKWARD], more[HOST_UPDATE] };
 }
 
 /* Checks that measurements used CUDA graphs, or that the model has a separate host time. */
