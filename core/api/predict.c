@@ -237,6 +237,8 @@ static lm_status read_options(const lm_predictor_options *o, predictor_asked *ou
                                              .scheme   = PALEO_TREE };
     if (!out->source.optimizer)
         out->source.optimizer = optimizer_name(OPTIMIZER_MOMENTUM);
+    if (o->framework && framework_parse(o->framework, &out->framework, err))
+        return err->code;
     if (o->mixed && o->mixed != LM_F32) {
         const bind_options b      = { .dtype = o->dtype ? o->dtype : LM_F32, .mixed = o->mixed };
         const lm_status    status = autocast_check(&b, err);
@@ -278,7 +280,7 @@ lm_status lm_predictor_open(const lm_library *library, const lm_machine *machine
     predictor_asked      asked = { .model = model ? model : step_model_name(0) };
     lm_predictor_options o;
     lm_predictor        *p      = NULL;
-    lm_status            status = QUESTION_TAKE(o, options, err);
+    lm_status            status = QUESTION_TAKE_FROM(o, framework, options, err);
 
     if (status || (status = read_options(&o, &asked, err)) ||
         (status = check_machine(machine, &asked, err)) ||

@@ -28,6 +28,7 @@ static lm_status read_dtype(const char *text, lm_dtype *out, lm_error *err)
 }
 
 VALUE_TYPE(type_machine_dtype, lm_dtype, read_dtype);
+VALUE_TYPE(type_framework, framework_kind, framework_parse);
 
 /* 0: as the machine file; LM_F32: none. */
 static lm_status read_mixed(const char *text, lm_dtype *out, lm_error *err)
@@ -64,7 +65,7 @@ const option_row session_machine_option_rows[] = {
       .words = model_words },
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
       "element type: f32, f16, bf16, f64, or tf32 (products only); file: as the machine file" },
-    { "framework", AT(framework), &type_choice, "KIND", OF_MACHINE, HELP_HOW,
+    { "framework", AT(framework), &type_framework, "KIND", OF_MACHINE, HELP_HOW,
       "launch of kernels (none: as in the measurements; eager: one by one, as in PyTorch; graph: all "
       "at once, from a recorded CUDA graph; file: eager if the machine file knows the host's time, "
       "else none; decode: none)",

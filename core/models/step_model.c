@@ -163,6 +163,21 @@ static lm_status find_roof(predictor *who, const model_source *from, lm_error *e
     return status;
 }
 
+lm_status framework_parse(const char *text, framework_kind *out, lm_error *err)
+{
+    static const char *const words[] = { [FRAMEWORK_FILE]  = "file",
+                                         [FRAMEWORK_NONE]  = "none",
+                                         [FRAMEWORK_EAGER] = "eager",
+                                         [FRAMEWORK_GRAPH] = "graph" };
+
+    for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+        if (!strcmp(text, words[k])) {
+            *out = (framework_kind)k;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_ARG, "expected file, none, eager or graph, found '%.40s'", text);
+}
+
 /* Does the machine file have a framework's host that its measurements do not include? Published
  * models have none. */
 static bool issues_one_by_one(const predictor *who)

@@ -257,6 +257,9 @@ const char *types_print(lm_dtype dtype, lm_dtype mixed, char text[TYPES_TEXT]);
 /** Element type of its products. */
 lm_dtype predictor_product_dtype(const predictor *who);
 
+/** Reads file, none, eager or graph. LM_E_ARG for other words. */
+lm_status framework_parse(const char *text, framework_kind *out, lm_error *err);
+
 /** The framework of its steps; never FRAMEWORK_FILE. */
 framework_kind predictor_framework(const predictor *who);
 

@@ -92,7 +92,7 @@ AT(lm_machine_options, interconnect, 24);
 AT(lm_machine_options, dtype, 32);
 AT(lm_machine_options, reserved, 36);
 
-SIZE(lm_predictor_options, 88);
+SIZE(lm_predictor_options, 96);
 AT(lm_predictor_options, size, 0);
 AT(lm_predictor_options, shape, 8);
 AT(lm_predictor_options, image, 16);
@@ -105,6 +105,7 @@ AT(lm_predictor_options, ppp_comp, 64);
 AT(lm_predictor_options, ppp_comm, 72);
 AT(lm_predictor_options, dtype, 80);
 AT(lm_predictor_options, mixed, 84);
+AT(lm_predictor_options, framework, 88);
 
 SIZE(lm_step, 64);
 AT(lm_step, size, 0);

@@ -60,6 +60,44 @@ static void a_plain_layout_changes_nothing(void **state)
     assert_close(b.step.value, a.step.value, 1e-12);
 }
 
+/* The host of an H100's file belongs to a step unless it is told apart; records of before have it, too. */
+static void a_framework_is_told(void **state)
+{
+    const char *const    names[] = { NULL, "file", "eager", "none", "graph", "lazy" };
+    lm_predictor_options of      = { .size = sizeof of };
+    const lm_step        s       = step_on(1, 1, NULL);
+    lm_answer            a[6];
+    lm_error             err = { LM_OK, "" };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        lm_predictor *p = NULL;
+
+        of.framework = names[k];
+        a[k]         = (lm_answer){ .size = sizeof a[k] };
+        if (lm_predictor_open(library, machine, network, NULL, &of, &p, &err)) {
+            assert_true(k == 5 && err.code == LM_E_ARG);
+            continue;
+        }
+        assert_int_equal(lm_predict(p, &s, &a[k], NULL), k == 4 ? LM_E_NOTFOUND : LM_OK);
+        lm_predictor_close(p);
+    }
+    assert_close(a[1].step.value, a[0].step.value, 1e-15);
+    assert_close(a[2].step.value, a[0].step.value, 1e-15);
+    assert_true(a[3].step.value < a[0].step.value / 2);
+    assert_int_equal(err.code, LM_E_ARG);
+    of.framework = "none";
+    of.size      = offsetof(lm_predictor_options, framework);
+    {
+        lm_predictor *p = NULL;
+
+        assert_int_equal(lm_predictor_open(library, machine, network, NULL, &of, &p, NULL), LM_OK);
+        assert_int_equal(lm_predict(p, &s, &a[3], NULL), LM_OK);
+        assert_close(a[3].step.value, a[0].step.value, 1e-15);
+        lm_predictor_close(p);
+    }
+}
+
 static void a_step_of_the_first_version_has_no_layout(void **state)
 {
     lm_step   old = step_on(8, 4, "tp0"), now = step_on(8, 4, NULL);
@@ -253,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_layout_changes_nothing),
+        cmocka_unit_test(a_framework_is_told),
         cmocka_unit_test(a_step_of_the_first_version_has_no_layout),
         cmocka_unit_test(layouts_are_found_and_are_steps),
         cmocka_unit_test(what_cannot_be_searched_is_said),

@@ -237,6 +237,12 @@ typedef struct lm_predictor_options {
     lm_dtype    dtype;     /**< of activations and weights; 0: that of the machine file */
     /** f32 with autocast to LM_F16, LM_BF16 or LM_F8; LM_F32: no autocast; 0: as in the machine */
     lm_dtype mixed;
+    /**
+     * how kernels are launched: none (as in the measurements), eager (one by one, as in PyTorch),
+     * graph (a recorded CUDA graph), file (eager if the machine file knows the host's time, else
+     * none); NULL: file
+     */
+    const char *framework;
 } lm_predictor_options;
 
 /**

@@ -26,7 +26,7 @@ from ._torch import from_torch
 __version__: str = _abi.told(_abi.LIBRARY.lm_version()) or ""
 
 _OF_PREDICTOR = ("machine", "device", "model", "interconnect", "shape", "image", "optimizer", "bandwidth_bytes_per_s",
-                 "latency_s", "dtype", "mixed", "library")
+                 "latency_s", "dtype", "mixed", "framework", "library")
 
 
 def _predictor(network: Any, options: Dict[str, Any]) -> Predictor:

@@ -134,7 +134,7 @@ PredictorOptions = _record(
     "PredictorOptions",
     ("shape", c_char_p), ("image", c_int64), ("device", c_char_p), ("optimizer", c_char_p),
     *_all(c_double, "bandwidth latency"), ("scheme", c_char_p), *_all(c_double, "ppp_comp ppp_comm"),
-    *_all(c_int32, "dtype mixed"),
+    *_all(c_int32, "dtype mixed"), ("framework", c_char_p),
 )
 Step = _record(
     "Step",

@@ -201,13 +201,15 @@ class Predictor(_Handle):
     :param latency_s: of a message between nodes, beside a bandwidth
     :param dtype: of activations and weights; None: the machine's
     :param mixed: "f16" or "bf16": autocast; "f32": without
+    :param framework: "eager": kernels one by one, as in PyTorch; "none": as measured; "graph"; None: as the machine knows
     """
 
     def __init__(self, network: Union[Network, PathLike], machine: Union[Machine, PathLike, None] = None, *,
                  device: Optional[str] = None, model: Optional[str] = None, interconnect: Optional[str] = None,
                  shape: Optional[str] = None, image: int = 0, optimizer: Optional[str] = None,
                  bandwidth_bytes_per_s: float = 0.0, latency_s: float = 0.0, dtype: Optional[str] = None,
-                 mixed: Optional[str] = None, library: Optional[Library] = None) -> None:
+                 mixed: Optional[str] = None, framework: Optional[str] = None,
+                 library: Optional[Library] = None) -> None:
         self.network = network if isinstance(network, Network) else Network(network, library=library)
         self.machine: Optional[Machine] = None
         if isinstance(machine, Machine):
@@ -220,7 +222,7 @@ class Predictor(_Handle):
         options = _abi.PredictorOptions(
             shape=_abi.text(shape), image=image, device=_abi.text(device), optimizer=_abi.text(optimizer),
             bandwidth=bandwidth_bytes_per_s, latency=latency_s, dtype=_choice(_DTYPES, dtype, "dtype"),
-            mixed=_choice(_DTYPES, mixed, "mixed"))
+            mixed=_choice(_DTYPES, mixed, "mixed"), framework=_abi.text(framework))
         self._lock = threading.Lock()
         super().__init__("predictor", lambda out: _abi.call(
             "lm_predictor_open", self.network.library, self.machine, self.network, _abi.text(model), options, out))
