@@ -178,14 +178,19 @@ lm_status framework_parse(const char *text, framework_kind *out, lm_error *err)
     return lm_error_set(err, LM_E_ARG, "expected file, none, eager or graph, found '%.40s'", text);
 }
 
+bool predictor_includes_host(const predictor *who)
+{
+    const char *by = who->cal ? calibration_told(who->cal, "compute_backend") : NULL;
+
+    return by && !strcmp(by, "pytorch");
+}
+
 /* Does the machine file have a framework's host that its measurements do not include? Published
  * models have none. */
 static bool issues_one_by_one(const predictor *who)
 {
-    const char *by = who->cal ? calibration_told(who->cal, "compute_backend") : NULL;
-
     return who->cal && who->cal->host.rows && !who->cal->host.laid &&
-           !strcmp(who->model, step_model_name(0)) && !(by && !strcmp(by, "pytorch"));
+           !strcmp(who->model, step_model_name(0)) && !predictor_includes_host(who);
 }
 
 framework_kind predictor_framework(const predictor *who)
@@ -217,8 +222,6 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
     }
     if (!linear_tells_halves(who))
         who->weights = 0;
-    if (who->framework == FRAMEWORK_FILE && !issues_one_by_one(who))
-        who->framework = FRAMEWORK_NONE;
     if ((status = find_roof(who, from, err)))
         return status;
     return who->by->open ? who->by->open(who, from, err) : LM_OK;

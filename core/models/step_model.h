@@ -260,6 +260,9 @@ lm_dtype predictor_product_dtype(const predictor *who);
 /** Reads file, none, eager or graph. LM_E_ARG for other words. */
 lm_status framework_parse(const char *text, framework_kind *out, lm_error *err);
 
+/** Was the machine measured with PyTorch, so that its times include the framework's host? */
+bool predictor_includes_host(const predictor *who);
+
 /** The framework of its steps; never FRAMEWORK_FILE. */
 framework_kind predictor_framework(const predictor *who);
 

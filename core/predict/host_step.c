@@ -55,9 +55,7 @@ static lm_status check_graph(const predictor *who, lm_error *err)
 
 static lm_status check_eager(const predictor *who, const step_price *p, lm_error *err)
 {
-    const char *by = who->cal ? calibration_told(who->cal, "compute_backend") : NULL;
-
-    if (by && !strcmp(by, "pytorch"))
+    if (predictor_includes_host(who))
         return lm_error_set(
             err, LM_E_ARG,
             "--framework eager: %s was measured with PyTorch and includes its host: leave it out",
@@ -76,9 +74,10 @@ static lm_status check_eager(const predictor *who, const step_price *p, lm_error
     return LM_OK;
 }
 
-/* Checks that the operations of the update are counted. A host by default leaves it as measured. */
-static lm_status check_update(const predictor *who, const step_setup *s, step_price *p,
-                              lm_error *err)
+/* An update whose operations are not counted is refused if the user asked for the host; by default the
+ * update stays as measured, with a note. */
+static lm_status settle_update(const predictor *who, const step_setup *s, step_price *p,
+                               lm_error *err)
 {
     if (s->program != PROGRAM_TRAINING || optimizer_is_measured(s->optimizer))
         return LM_OK;
@@ -115,7 +114,7 @@ lm_status host_price(const predictor *who, const step_setup *s, step_price *out,
         return status;
     if (who->framework == FRAMEWORK_FILE && isnan(out->forward.value + out->backward.value))
         return LM_OK; /* whole steps only, which include their host */
-    if ((status = host_check(who, out, err)) || (status = check_update(who, s, out, err)) ||
+    if ((status = host_check(who, out, err)) || (status = settle_update(who, s, out, err)) ||
         (status =
              host_operations_at(who->loads, &of, s->batch, s->optimizer, &who->cal->host, &n, err)))
         return status;

@@ -158,9 +158,11 @@ static void print_host(const predictor *who, const char *label, FILE *out)
 void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
                     const char *label, FILE *out)
 {
-    predictor  bare = *who;
-    prediction alone;
-    lm_error   unsaid;
+    const bool       trains = s->program == PROGRAM_TRAINING;
+    const host_time *h      = who->cal ? &who->cal->host : NULL;
+    predictor        bare   = *who;
+    prediction       alone;
+    lm_error         unsaid;
 
     if (who->framework != FRAMEWORK_FILE || predictor_framework(who) != FRAMEWORK_EAGER)
         return;
@@ -169,12 +171,12 @@ void step_host_hint(const predictor *who, const step_setup *s, const prediction 
     if (predict_seconds(&bare, s, &alone, &unsaid) || !(p->step > HOST_SAID * alone.step))
         return;
     begin_note(label, out);
-    fprintf(out,
-            "%s launches operations one by one, %.3g us each%s: the device waits; without (CUDA "
-            "graphs) batch %lld takes %.3g ms: --framework none\n",
-            who->cal->host.framework, 1e6 * host_seconds(&who->cal->host, HOST_FORWARD),
-            who->cal->host.elsewhere ? " on another machine" : "", (long long)s->batch,
-            1e3 * alone.step);
+    fprintf(
+        out,
+        "%s launches operations one by one, %.3g us each%s, and the device waits for it; kernels "
+        "alone, as in a CUDA graph, take %.3g ms with batch %lld: --framework none\n",
+        h->framework, 1e6 * host_seconds(h, trains ? HOST_FORWARD : HOST_INFERENCE),
+        h->elsewhere ? " on another machine" : "", 1e3 * alone.step, (long long)s->batch);
 }
 
 /* Notes the assumed share of the datasheet's peaks. */

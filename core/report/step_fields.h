@@ -107,7 +107,7 @@ void links_explain(const calibration *cal, const interconnect *link, bool betwee
  */
 void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out);
 
-/** Notes that the host of an eager framework makes the step much longer, if the user did not ask for it. */
+/** Notes that a framework's host makes the step much longer, if the user did not ask for it. */
 void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
                     const char *label, FILE *out);
 

@@ -301,6 +301,7 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
         const layout_counts *k     = &p->counts[c];
         const layout_plan   *first = NULL;
         const bool           full  = in_full(p, choice, k->machine, k->nodes);
+        bool                 close = false;
 
         if (k->short_of > 0) {
             c += put_short(job, p, c, out) - 1;
@@ -329,10 +330,12 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
                         x->tie ? "; a tie: by its interval it may be as fast" : "");
                 continue;
             }
+            close = !full && verdict_of(&row[i]) == ROOM_CLOSE;
             if (full)
                 put_answer(job, &row[i], out);
-            fprintf(out, "%s%s: %s\n", full ? "  " : ": ", layout_print(&x->found.layout, words),
-                    layouts_limit(&x->found, text));
+            fprintf(out, "%s%s: %s%s%s\n", full ? "  " : ": ",
+                    layout_print(&x->found.layout, words), layouts_limit(&x->found, text),
+                    close ? "; " : "", close ? room_verdict_words(ROOM_CLOSE) : "");
             first = x;
         }
     }
