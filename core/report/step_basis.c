@@ -83,20 +83,33 @@ static void begin_note(const char *label, FILE *out)
         fprintf(out, "%s: ", label);
 }
 
+/* "f32 with autocast to f16, NHWC": types and memory format of the measurements. */
+static void print_measured_types(const calibration *cal, FILE *out)
+{
+    const char    *memory  = strstr(calibration_settings(cal), "layout=");
+    const lm_dtype dtype   = cal->dtype ? cal->dtype : LM_F32;
+    const lm_dtype product = calibration_product_dtype(cal);
+    char           types[TYPES_TEXT];
+
+    fputs(types_print(dtype, product == dtype ? 0 : product, types), out);
+    if (calibration_rate_dtype(cal) == DTYPE_TF32)
+        fputs(" with products in tf32", out);
+    if (memory)
+        fprintf(out, ", %s", !strncmp(memory + 7, "nhwc", 4) ? "NHWC" : "NCHW");
+}
+
 /* Source of the measurements, if the machine file names it. */
 static void print_origin(const predictor *who, const char *label, FILE *out)
 {
-    const calibration *cal      = who->cal;
-    const char        *settings = calibration_told(cal, "settings");
-    const char        *name     = calibration_device(cal);
-    const char        *file     = calibration_told(cal, SHIPPED_AS);
+    const calibration *cal  = who->cal;
+    const char        *name = calibration_device(cal);
+    const char        *file = calibration_told(cal, SHIPPED_AS);
 
     if (!calibration_told(cal, "source") || !name)
         return;
     begin_note(label && device_same_name(label, name) ? NULL : label, out);
-    fprintf(out, "%s by %s: %s%s%s", name, file ? file : file_of(who),
-            text_dtype_name(cal->dtype ? cal->dtype : LM_F32), settings ? " " : "",
-            settings ? settings : "");
+    fprintf(out, "%s by %s: ", name, file ? file : file_of(who));
+    print_measured_types(cal, out);
     print_sources(cal, out);
     print_told(cal, "; measured by others: ", "source", out);
     fprintf(out, "; your own calibration (--machine) is more certain\n");
