@@ -75,8 +75,8 @@ static const option_row option_rows[] = {
       .refusal = "needs --mtbf" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help =
-          "samples per device and micro-step: 16,32, or auto (powers of 2 that fit the memory); the "
-          "default is halved until it fits the memory and --within" },
+          "samples per device and micro-step: 16,32, or auto (powers of 2 that fit the memory, the "
+          "default of decode); else the default is halved until it fits the memory and --within" },
     { "global-batch", AT(global_batch), &type_batch, "N", .heading = HELP_WHAT,
       .help =
           "samples (or tokens, 4Mtokens) of a step on all devices, in micro-steps of up to --batch "
@@ -434,13 +434,15 @@ static lm_status answer(plan_command *c, lm_error *err)
 }
 
 /* A language model of which no device can hold one sample: devices have to share it. */
-static bool must_share(const plan_command *c)
+static bool must_share(const plan_command *c, const options *o)
 {
     const plan_options *a = c->a;
 
-    return c->tokens && !a->layouts && !a->largest && !a->plot && !a->recompute &&
-           !a->training.evaluate && a->how.program == PROGRAM_TRAINING &&
-           plan_job_too_large(&c->job);
+    if (!c->tokens || a->layouts || a->largest || !plan_job_too_large(&c->job))
+        return false;
+    if (a->how.program == PROGRAM_TRAINING)
+        return !a->plot && !a->recompute && !a->training.evaluate;
+    return plan_options_place_free(o, a) && a->how.setup.devices == 1;
 }
 
 /* Layouts keep 16-bit weights; the step of one device is as the machine file was measured. */
@@ -449,8 +451,15 @@ static void note_shared(const plan_command *c)
     const memory_types t = limits_types(c->job.side[0].who, false);
     char               text[MEMORY_TYPES_TEXT];
 
-    note("%s in %s does not fit one device: here are the %d best layouts for several (--layouts)",
-         c->job.network, memory_types_print(&t, text), PLAN_SHARED_LAYOUTS);
+    memory_types_print(&t, text);
+    if (c->a->how.program == PROGRAM_TRAINING)
+        note(
+            "%s in %s does not fit one device: here are the %d best layouts for several (--layouts)",
+            c->job.network, text, PLAN_SHARED_LAYOUTS);
+    else
+        note(
+            "%s in %s does not fit one device: nodes of %d devices are assumed (--devices-per-node)",
+            c->job.network, text, USUAL_NODE);
 }
 
 /* Answers, or says that devices have to share the network, which is to be asked for. */
@@ -460,7 +469,7 @@ static lm_status attempt(const options *o, bool *divide, lm_error *err)
     lm_status    status;
 
     ask(&c, o);
-    if (!(status = open_machines(&c, o, err)) && (*divide = must_share(&c)))
+    if (!(status = open_machines(&c, o, err)) && (*divide = must_share(&c, o)))
         note_shared(&c);
     else if (!status)
         status = answer(&c, err);

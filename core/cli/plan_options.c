@@ -13,6 +13,12 @@ static const field *columns_of(const plan_options *a)
     return a->layouts ? layout_fields : a->largest ? largest_fields : plan_fields;
 }
 
+bool plan_options_place_free(const options *o, const plan_options *a)
+{
+    return !a->gpus && !option_given(o, &a->nodes) && !option_given(o, &a->how.setup.devices) &&
+           !a->fleet.instances.n;
+}
+
 /* Inference by devices that share the network as is told. */
 static lm_status check_shared(const options *o, plan_options *a, lm_error *err)
 {
@@ -127,6 +133,10 @@ lm_status plan_options_share(const options *o, plan_options *a, lm_error *err)
 {
     lm_status status;
 
+    if (a->how.program != PROGRAM_TRAINING) {
+        a->how.setup.devices = USUAL_NODE;
+        return LM_OK;
+    }
     a->layouts = PLAN_SHARED_LAYOUTS;
     if ((status = check_layouts(o, a, err)))
         return status;

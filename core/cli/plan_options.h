@@ -35,7 +35,11 @@ typedef struct plan_options {
  * misuse. */
 lm_status plan_options_check(options *o, lm_error *err);
 
-/** Asks for layouts, which nobody asked for. As plan_options_check(). */
+/** Were no nodes, devices and instances given? */
+bool plan_options_place_free(const options *o, const plan_options *a);
+
+/** Asks for layouts, and in inference for nodes of several devices, which nobody asked for. As
+ * plan_options_check(). */
 #define PLAN_SHARED_LAYOUTS 3
 lm_status plan_options_share(const options *o, plan_options *a, lm_error *err);
 

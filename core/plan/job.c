@@ -55,6 +55,7 @@ static lm_status automatic(plan_job *job, lm_error *err)
     job->own_batch = calloc(64, sizeof *job->own_batch);
     if (!job->own_batch)
         return no_memory(err);
+    q->n_batch = 0;
     for (int64_t b = 1; b <= most; b *= 2)
         job->own_batch[q->n_batch++] = b;
     if (!q->n_batch) /* the message names what a plan lacks */
@@ -217,9 +218,19 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
                         (long long)q->training.dataset);
 }
 
+/* Tokens of a generation share the read of the weights, so a larger batch makes each cheaper. */
+static bool chooses_batch(const plan_job *job)
+{
+    bool rooms = true;
+
+    for (size_t i = 0; i < job->n; i++)
+        rooms &= job->side[i].room.bytes > 0;
+    return job->automatic || (job->batch_free && job->span.tokens && rooms);
+}
+
 lm_status plan_job_search(plan_job *job, lm_error *err)
 {
-    lm_status status = job->automatic ? automatic(job, err) : LM_OK;
+    lm_status status = chooses_batch(job) ? automatic(job, err) : LM_OK;
 
     for (size_t i = 0; i < job->n && !status; i++)
         status = search_one(job, i, err);

@@ -7,12 +7,17 @@
 
 static const char *currency(const void *whole, size_t i)
 {
-    return i ? NULL : whole ? ((const plan_money *)whole)->currency : "";
+    return i ? NULL : whole ? ((const plan_heads *)whole)->currency : "";
 }
 
 static const char *kwh_currency(const void *whole, size_t i)
 {
-    return i ? NULL : whole ? ((const plan_money *)whole)->kwh : "";
+    return i ? NULL : whole ? ((const plan_heads *)whole)->kwh : "";
+}
+
+static const char *sample_word(const void *whole, size_t i)
+{
+    return i ? NULL : whole ? ((const plan_heads *)whole)->sample : "samples";
 }
 
 /* An epoch with its evaluation. */
@@ -77,7 +82,7 @@ const field plan_fields[] = {
       YIELDS(35), .help = "latency that 95 of 100 batches keep" },
     { "latency_p95_high_ms", NULL, NULL, ROW(step.p95_high), IN_MS,
       .when = PLAN_INFERENCE | PLAN_SPREAD, .help = "high end of its interval" },
-    { "samples_per_s", "samples/s", NULL, .real = samples_rate, INFERENCE,
+    { "samples_per_s", "%s/s", NULL, .each = sample_word, .real = samples_rate, INFERENCE,
       IN_UNIT("1/s", TABLE_POSITIVE(1)), .help = "throughput of all devices" },
     { "hours", "time", NULL, RUN(TIME_EXPECTED), .help = "the whole run" },
     { "hours_low", "low", NULL, RUN(TIME_LOW), YIELDS(10), .help = "low end of its interval" },
@@ -96,8 +101,8 @@ const field plan_fields[] = {
     { "cost_high", "high", NULL, COST(TIME_HIGH), YIELDS(30), .help = "high end of its interval" },
     { "hourly", "an hour", NULL, .real = hourly, .digits = -1, INFERENCE, .worth = PLAN_PRICED,
       YIELDS(15), .help = "of an hour" },
-    { "million_cost", "10^6 samples", NULL, .real = million, .digits = -1, INFERENCE,
-      .worth = PLAN_PRICED, YIELDS(40), .help = "of 10^6 samples of the run" },
+    { "million_cost", "10^6 %s", NULL, .each = sample_word, .real = million, .digits = -1,
+      INFERENCE, .worth = PLAN_PRICED, YIELDS(40), .help = "of 10^6 samples of the run" },
     { "power_w", "power [W]", NULL, ROW(watts), IN_UNIT("W", 1), .when = PLAN_POWER, YIELDS(55),
       .help = "mean power of a device" },
     { "energy_kwh", "energy [kWh]", NULL, ROW(kwh), IN_UNIT("kWh", -1), .when = PLAN_POWER,

@@ -43,12 +43,12 @@ static inline unsigned plan_program_fact(program_kind p)
     return p == PROGRAM_INFERENCE ? PLAN_INFERENCE : PLAN_TRAINING;
 }
 
-/** Currency of headings. */
-typedef struct plan_money {
-    const char *currency, *kwh;
-} plan_money;
+/** Words of headings: currencies of costs and of a kWh, and what a sample is (plan_sample_word()). */
+typedef struct plan_heads {
+    const char *currency, *kwh, *sample;
+} plan_heads;
 
-/** Fields of the table of plans. Columns need a plan_money. */
+/** Fields of the table of plans. Columns need a plan_heads. */
 extern const field plan_fields[];
 /** Fields of a plan within an answer, in JSON, from plan_fields. */
 extern const field plan_answer_fields[];

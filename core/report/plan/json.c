@@ -38,7 +38,7 @@ static void put_machine(const plan_job *job, size_t i, json *j)
 
 static void put_plan(const plan_job *job, const char *key, const plan *p, json *j)
 {
-    const plan_money heads = { job->currency, job->kwh.currency };
+    const plan_heads heads = { job->currency, job->kwh.currency, plan_sample_word(job) };
     const field_view v     = { .fields = plan_answer_fields,
                                .from   = plan_fields,
                                .in     = IN_JSON,

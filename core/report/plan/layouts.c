@@ -44,7 +44,7 @@ TEXT_OF(fits, layout_row, room_verdict_name(verdict_of(r)))
 
 static const char *kwh_currency(const void *whole, size_t i)
 {
-    return i ? NULL : whole ? ((const plan_money *)whole)->kwh : "";
+    return i ? NULL : whole ? ((const plan_heads *)whole)->kwh : "";
 }
 
 REAL_OF(goodput, layout_row, r->plan.ideal / r->plan.run.value)
@@ -488,7 +488,7 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
                              const char *picture, lm_error *err)
 {
     const format     f      = look->format;
-    const plan_money heads  = { job->currency, job->kwh.currency };
+    const plan_heads heads  = { job->currency, job->kwh.currency, plan_sample_word(job) };
     const field_view v      = { .fields = layout_fields,
                                 .in     = field_place_of(f),
                                 .whole  = &heads,

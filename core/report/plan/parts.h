@@ -5,6 +5,9 @@
 #include "report/plan/fields.h"
 #include "report/plan/view.h"
 
+/** "samples"; "tokens" of a generation. */
+const char *plan_sample_word(const plan_job *job);
+
 /** Facts that decide on columns. */
 unsigned plan_facts_of(const plan_job *job);
 

@@ -236,7 +236,7 @@ typedef struct listed {
 static lm_status plans_table(const plan_job *job, const plan_answers *answers,
                              const table_look *look, bool all, listed *out, lm_error *err)
 {
-    const plan_money heads    = { job->currency, job->kwh.currency };
+    const plan_heads heads    = { job->currency, job->kwh.currency, plan_sample_word(job) };
     const field_view v        = { .fields = plan_fields,
                                   .in     = field_place_of(look->format),
                                   .facts  = plan_facts_of(job),

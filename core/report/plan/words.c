@@ -52,7 +52,13 @@ static bool infers(const plan_job *job)
     return job->question.setup.program == PROGRAM_INFERENCE;
 }
 
-/* " finish 90 epochs in ", " infer 50,000 samples, up to 1,240 a second, in " */
+const char *plan_sample_word(const plan_job *job)
+{
+    return job->span.tokens ? "tokens" : "samples";
+}
+
+/* " finish 90 epochs in ", " infer 50,000 samples, up to 1,240 a second, in ",
+ * " generate 50,000 tokens, up to 1,240 a second, in " */
 static void say_run(const plan_job *job, const plan *p, char *out)
 {
     const training *t    = &job->question.training;
@@ -69,8 +75,8 @@ static void say_run(const plan_job *job, const plan *p, char *out)
         snprintf(second, sizeof second, "%.3g", rate);
     else
         text_grouped((uint64_t)(rate + 0.5), second, sizeof second);
-    say(out, " infer%s %s samples%s, up to %s a second, in ", one ? "s" : "",
-        text_grouped((uint64_t)t->dataset, all, sizeof all),
+    say(out, " %s%s %s %s%s, up to %s a second, in ", job->span.tokens ? "generate" : "infer",
+        one ? "s" : "", text_grouped((uint64_t)t->dataset, all, sizeof all), plan_sample_word(job),
         job->question.rate > 0 && (double)t->dataset == ceil(3600 * job->question.rate)
             ? " (an hour at --rate)"
             : "",
@@ -221,7 +227,7 @@ static int64_t more_nodes(const plan_job *job)
         q.nodes   = &n;
         q.n_nodes = 1;
         for (size_t i = 0; i < job->n; i++) {
-            if (job->batch_free) { /* the machine's plans took their own */
+            if (job->batch_free && !job->own_batch) { /* the machine's plans took their own */
                 q.batch   = &job->side[i].batch;
                 q.n_batch = 1;
             }
@@ -273,7 +279,8 @@ static void say_cheaper(const plan_job *job, const plan *cheapest, char *out)
 
         say(out, "; at spot prices %s (--spot)", money_print(&m, text));
     } else {
-        say(out, "; take fewer %s or a cheaper machine", infers(job) ? "samples" : "epochs");
+        say(out, "; take fewer %s or a cheaper machine",
+            infers(job) ? plan_sample_word(job) : "epochs");
     }
 }
 
@@ -311,7 +318,8 @@ lm_status plan_unmet(const plan_job *job, lm_error *err)
     strcpy(budget.currency, job->currency);
     if (!in_time) {
         if (job->question.rate > 0)
-            say(out, "no plan infers %.6g samples a second", job->question.rate);
+            say(out, "no plan %s %.6g %s a second", job->span.tokens ? "generates" : "infers",
+                job->question.rate, plan_sample_word(job));
         else
             say(out, "no plan finishes within %s",
                 text_duration(job->limits.seconds, text, sizeof text));
