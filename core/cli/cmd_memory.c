@@ -346,7 +346,8 @@ static lm_status measure(const question *q, int64_t batch, memory_use *out, memo
 static lm_status find_largest(question *q, answer *a, lm_error *err)
 {
     layout            l;
-    const rank_memory m = asked(q, &q->a->bind, &l);
+    const rank_memory m     = asked(q, &q->a->bind, &l);
+    const rank_memory alone = { q->net, q->reg, &q->a->bind, &q->a->memory, NULL, 0 };
     const uint64_t    room =
         room_allowed((uint64_t)q->a->room, q->a->overhead > 0, room_reserved(&q->a->memory));
     int64_t   rank;
@@ -359,8 +360,8 @@ static lm_status find_largest(question *q, answer *a, lm_error *err)
         status = measure(q, a->largest, &a->at_largest, NULL, &rank, err);
     if (!status && a->largest < MEMORY_BATCH_MAX)
         status = measure(q, a->largest + 1, &a->beyond, NULL, &rank, err);
-    if (!status && !a->largest && !q->a->layout.given)
-        room_remedy(q->net, q->reg, &q->a->bind, &q->a->memory, (uint64_t)q->a->room, a->remedy);
+    if (!status && !a->largest)
+        room_remedy(q->a->layout.given ? &m : &alone, (uint64_t)q->a->room, a->remedy);
     if (!status && !option_given(q->o, &q->a->batch) && !q->a->layout.layout.micro_batch)
         q->largest = a->largest;
     return status;

@@ -149,10 +149,11 @@ static lm_status too_large(const plan_job *job, lm_error *err)
     const plan_side     *side    = &job->side[0];
     const step_setup     least   = { .nodes = q->nodes[0], .devices = q->setup.devices };
     const int64_t        devices = step_setup_ranks(&least), fits = largest_of_ways(job, devices);
-    const bind_options   b = limits_bind(side->who, q->setup.program);
-    memory_options with    = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
-                                          devices > 1, q->global_batch > 0);
-    char           remedy[ROOM_REMEDY], room[ROOM_SIZE];
+    const bind_options   b  = limits_bind(side->who, q->setup.program);
+    memory_options    with  = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
+                                           devices > 1, q->global_batch > 0);
+    const rank_memory alone = { job->net, job->reg, &b, &with, NULL, 0 };
+    char              remedy[ROOM_REMEDY], room[ROOM_SIZE];
 
     with.masters = true; /* of what the remedy has in 16 bits */
     room_size((double)side->room.bytes, room);
@@ -169,7 +170,7 @@ static lm_status too_large(const plan_job *job, lm_error *err)
         q->setup.program == PROGRAM_INFERENCE
             ? "let more devices share the network (--devices-per-node 8 tries each "
               "--tp and --pp), or take a larger one"
-            : room_remedy(job->net, job->reg, &b, &with, side->room.bytes, remedy),
+            : room_remedy(&alone, side->room.bytes, remedy),
         q->setup.program == PROGRAM_INFERENCE ? "--context, " : "");
 }
 

@@ -168,30 +168,44 @@ static bool has_embedding(const network *net)
     return l < net->n_layers;
 }
 
-const char *room_remedy(const network *net, const registry *reg, const bind_options *b,
-                        const memory_options *with, uint64_t bytes, char text[ROOM_REMEDY])
+/* What helps where neither 16 bits nor recomputation do. */
+static const char *share_it(const rank_memory *m, char text[ROOM_REMEDY])
+{
+    const bool language = has_embedding(m->net), inference = m->bind->evaluation;
+    const bool adapts = m->net->set && strstr(m->net->set, "lora=");
+
+    if (m->l)
+        snprintf(text, ROOM_REMEDY,
+                 "share it among more devices (a larger --tp%s) or take a larger one",
+                 inference ? "" : ", --pp or --fsdp");
+    else
+        snprintf(text, ROOM_REMEDY, "share it among devices (%s)%s or take a larger device",
+                 inference  ? "--tp 8"
+                 : language ? "'layermeter plan' finds how many and how"
+                            : "'layermeter plan --layouts 5 --global-batch N' finds how",
+                 language && !inference && !adapts ? ", train an adapter (NETWORK:lora=16)" : "");
+    return text;
+}
+
+const char *room_remedy(const rank_memory *m, uint64_t bytes, char text[ROOM_REMEDY])
 {
     static const struct {
         lm_dtype    dtype;
         const char *recompute, *words;
-    } tried[]               = { { LM_BF16, NULL, "--dtype bf16 (or f16)" },
-                                { 0, "blocks", "--recompute blocks" },
-                                { LM_BF16, "blocks", "--recompute blocks --dtype bf16 (or f16)" } };
-    const bool     language = has_embedding(net);
-    const uint64_t allowed  = room_allowed(bytes, with->overhead > 0, room_reserved(with));
-    char           size[ROOM_SIZE];
+    } tried[]                   = { { LM_BF16, NULL, "--dtype bf16 (or f16)" },
+                                    { 0, "blocks", "--recompute blocks" },
+                                    { LM_BF16, "blocks", "--recompute blocks --dtype bf16 (or f16)" } };
+    const bind_options *b       = m->bind;
+    const uint64_t      allowed = room_allowed(bytes, m->how->overhead > 0, room_reserved(m->how));
+    char                size[ROOM_SIZE];
 
-    snprintf(text, ROOM_REMEDY, "share it among devices (%s)%s or take a larger device",
-             b->evaluation ? "--tp 8"
-             : language    ? "'layermeter plan' finds how many and how"
-                           : "'layermeter plan --layouts 5 --global-batch N' finds how",
-             language && !b->evaluation && !(net->set && strstr(net->set, "lora="))
-                 ? ", train an adapter (NETWORK:lora=16)"
-                 : "");
     for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
-        bind_options   bind = *b;
-        memory_options how  = *with;
-        memory_use     use;
+        bind_options      bind = *b;
+        memory_options    how  = *m->how;
+        const rank_memory at   = { m->net, m->reg, &bind, &how, m->l, m->stage };
+        memory_use        use;
+        lm_status         status;
+        int64_t           rank;
 
         if ((tried[i].dtype && (b->dtype != LM_F32 || how.mixed)) ||
             (tried[i].recompute && (b->evaluation || how.recompute)))
@@ -200,14 +214,15 @@ const char *room_remedy(const network *net, const registry *reg, const bind_opti
         bind.dtype    = tried[i].dtype ? tried[i].dtype : b->dtype;
         bind.mixed    = tried[i].dtype ? 0 : b->mixed;
         how.recompute = tried[i].recompute ? tried[i].recompute : how.recompute;
-        if (!memory_of_step(net, reg, &bind, &how, &use, NULL, NULL) &&
-            use.peak <= allowed) { /* a network without blocks cannot recompute them */
+        status        = m->l ? rank_memory_of(&at, &use, &rank, NULL, NULL)
+                             : memory_of_step(m->net, m->reg, &bind, &how, &use, NULL, NULL);
+        if (!status && use.peak <= allowed) { /* a network without blocks cannot recompute them */
             snprintf(text, ROOM_REMEDY, "it fits with %s: %s", tried[i].words,
                      room_size((double)use.peak, size));
-            break;
+            return text;
         }
     }
-    return text;
+    return share_it(m, text);
 }
 
 int64_t batch_limit(const batch_limits *limits, int64_t ranks, int64_t accumulation)

@@ -110,15 +110,14 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
                           const device_room *room, batch_limits *out, lm_error *err);
 
 /**
- * What helps if not even a batch of 1 fits: 16 bits, segments that run again, or
- * both, the first that fits: "it fits with --dtype bf16 (or f16): 16.3 GB". Else an adapter for a language model, or sharing. Returns `text`.
+ * What helps if not even a batch of 1 fits: 16 bits, segments that run again, or both, the first that
+ * fits: "it fits with --dtype bf16 (or f16): 16.3 GB". Else an adapter for a language model, or sharing
+ * among more devices. Returns `text`.
  *
- * @param b    its batch is not read
- * @param with options of a step without a layout
+ * @param m the batch is not read; l: NULL without a layout
  */
 #define ROOM_REMEDY 160
-const char *room_remedy(const network *net, const registry *reg, const bind_options *b,
-                        const memory_options *with, uint64_t bytes, char text[ROOM_REMEDY]);
+const char *room_remedy(const rank_memory *m, uint64_t bytes, char text[ROOM_REMEDY]);
 
 /** Largest batch of a device for these ranks and micro-steps. */
 int64_t batch_limit(const batch_limits *limits, int64_t ranks, int64_t accumulation);
