@@ -73,7 +73,8 @@ static void emit_chunk(const attention *a, lm_sink *sink, lm_pass pass, int64_t 
                                              .width       = a->width,
                                              .value_width = a->value_width,
                                              .causal      = causal,
-                                             .dropout     = a->dropout } });
+                                             .dropout     = a->dropout,
+                                             .latent      = a->latent } });
 }
 
 /* In a ring (Liu et al. 2023, arXiv:2310.01889) a rank computes its own chunk, then one of each
@@ -130,7 +131,8 @@ static void emit_caching(const attention *a, lm_sink *sink, int64_t width)
 void attention_forward(const attention *a, lm_sink *sink)
 {
     emit_caching(a, sink, a->width);
-    emit_caching(a, sink, a->value_width);
+    if (!a->latent)
+        emit_caching(a, sink, a->value_width);
     if (a->flash) {
         emit_fused(a, sink, LM_FORWARD);
         return;
@@ -190,9 +192,10 @@ uint64_t attention_cached_bytes(const attention *a)
 {
     const int64_t rows = product(product(a->batch, a->kv_heads), a->keys);
 
-    return a->past ? lm_mul(lm_dtype_bytes(a->dtype),
-                            (uint64_t)product(rows, a->width + a->value_width))
-                   : 0;
+    return a->past
+               ? lm_mul(lm_dtype_bytes(a->dtype),
+                        (uint64_t)product(rows, a->latent ? a->width : a->width + a->value_width))
+               : 0;
 }
 
 static const lm_layer_type *const types[] = { &attention_scaled_dot_product,

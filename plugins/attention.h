@@ -18,6 +18,7 @@ typedef struct attention {
     bool     causal; /**< query i sees keys 0 .. i */
     bool     flash;  /**< fused; else the scores of all pairs are written to memory */
     bool     dropout; /**< of the probabilities */
+    bool     latent;  /**< the values are the first elements of the keys */
 } attention;
 
 /** Gradients that are wanted. */

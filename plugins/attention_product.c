@@ -3,7 +3,8 @@
 #include "attention.h"
 #include "splitting.h"
 
-enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT, PAST, RING };
+enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT, PAST, RING, VALUES };
+enum { APART, IN_KEYS }; /* of VALUES */
 enum { Q, K, V };
 
 static const lm_param params[] = {
@@ -37,6 +38,14 @@ static const lm_param params[] = {
                    .fallback = "1",
                    .doc = "devices that share the tokens evenly and hand keys and values on: this is "
                               "the layer of one of them, which sees an equal part of all pairs" },
+    [VALUES]   = { .name     = "values",
+                   .kind     = LM_ENUM,
+                   .choices  = "apart|in_keys",
+                   .fallback = "apart",
+                   .doc =
+                       "in_keys: the values are the first elements of the keys, so a cache has keys "
+                         "only, as of latent attention (DeepSeek-AI 2024, arXiv:2405.04434, "
+                         "section 2.1)" },
 };
 
 /* An input as samples, heads, rows and width of a row. */
@@ -137,6 +146,11 @@ static lm_status attention_of(const lm_layer *layer, attention *out)
     if (q.heads % k.heads)
         return lm_fail(layer, LM_E_SHAPE, "%lld heads do not share %lld heads of keys evenly",
                        (long long)q.heads, (long long)k.heads);
+    if (lm_int(layer, VALUES) == IN_KEYS && (v.width > k.width || !lm_int(layer, PAST)))
+        return lm_fail(
+            layer, LM_E_SHAPE,
+            "values = in_keys: goes with past, and values of at most %lld elements, not %lld",
+            (long long)k.width, (long long)v.width);
     if ((status = check_past(layer, q.rows, k.rows)) ||
         (status = check_ring(layer, q.rows, k.rows)))
         return status;
@@ -152,7 +166,8 @@ static lm_status attention_of(const lm_layer *layer, attention *out)
                         .value_width = v.width,
                         .causal      = lm_int(layer, CAUSAL) && !lm_int(layer, PAST),
                         .flash       = lm_int(layer, MEMORY) == ATTENTION_FLASH,
-                        .dropout     = lm_real(layer, DROPOUT) > 0 };
+                        .dropout     = lm_real(layer, DROPOUT) > 0,
+                        .latent      = lm_int(layer, VALUES) == IN_KEYS };
     return LM_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "splitting.h"
 #include "tensors.h"
 
-enum { FEATURES, BIAS, HEADS };
+enum { FEATURES, BIAS, HEADS, GROUPS };
 
 #define FEATURES_AND_BIAS                                                                         \
     [FEATURES] = { .name = "features",                                                            \
@@ -19,13 +19,20 @@ enum { FEATURES, BIAS, HEADS };
 
 static const lm_param linear_params[] = {
     FEATURES_AND_BIAS,
-    [HEADS] = { .name     = "heads",
-                .kind     = LM_INT,
-                .min      = 0,
-                .max      = 1e6,
-                .fallback = "0",
-                .doc      = "of keys or values that the features are: with `split = columns` ranks "
-                            "beyond their number hold copies of a head; 0: features only" },
+    [HEADS]  = { .name     = "heads",
+                 .kind     = LM_INT,
+                 .min      = 0,
+                 .max      = 1e6,
+                 .fallback = "0",
+                 .doc      = "of keys or values that the features are: with `split = columns` ranks "
+                              "beyond their number hold copies of a head; 0: features only" },
+    [GROUPS] = { .name     = "groups",
+                 .kind     = LM_INT,
+                 .min      = 1,
+                 .max      = 1e6,
+                 .fallback = "1",
+                 .doc = "into which inputs and features are cut: each group of features sees its "
+                        "own inputs, as heads with a matrix each do" },
 };
 
 static const lm_param bilinear_params[] = { FEATURES_AND_BIAS };
@@ -63,12 +70,23 @@ static void emit_weights(const lm_layer *layer, lm_sink *sink, lm_tensor weight)
 
 /* ---- linear ---------------------------------------------------------------------------------- */
 
+static int64_t inputs_of_group(const lm_layer *layer)
+{
+    return features_in(layer, 0) / lm_int(layer, GROUPS);
+}
+
 static lm_status linear_infer(const lm_layer *layer, lm_tensor *output)
 {
     const lm_status status = input_rank(layer, 2, LM_MAX_RANK, "batch, ..., features");
 
     if (status)
         return status;
+    if (features_in(layer, 0) % lm_int(layer, GROUPS) ||
+        lm_int(layer, FEATURES) % lm_int(layer, GROUPS))
+        return lm_fail(layer, LM_E_SHAPE,
+                       "%lld inputs and %lld features do not divide into %lld groups",
+                       (long long)features_in(layer, 0), (long long)lm_int(layer, FEATURES),
+                       (long long)lm_int(layer, GROUPS));
     output[0]                         = layer->input[0];
     output[0].dim[output[0].rank - 1] = lm_int(layer, FEATURES);
     return LM_OK;
@@ -76,9 +94,11 @@ static lm_status linear_infer(const lm_layer *layer, lm_tensor *output)
 
 static lm_status linear_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const dense d = dense_of(layer, 0, lm_int(layer, FEATURES), lm_int(layer, BIAS));
+    const int64_t groups = lm_int(layer, GROUPS);
+    dense         d = dense_of(layer, 0, lm_int(layer, FEATURES) / groups, lm_int(layer, BIAS));
 
-    emit_dense(sink, pass, pass, &d);
+    d.in = inputs_of_group(layer);
+    emit_grouped(sink, pass, pass, &d, groups);
     return LM_OK;
 }
 
@@ -93,8 +113,16 @@ static lm_status linear_weights(const lm_layer *layer, lm_sink *sink)
     emit_weights(layer, sink,
                  (lm_tensor){ .dtype = layer->input[0].dtype,
                               .rank  = 2,
-                              .dim   = { lm_int(layer, FEATURES), features_in(layer, 0) } });
+                              .dim   = { lm_int(layer, FEATURES), inputs_of_group(layer) } });
     return LM_OK;
+}
+
+/* Some groups, with their inputs. */
+static lm_status split_groups(const lm_layer *layer, lm_split *s)
+{
+    const lm_status status = split_evenly(layer, s, GROUPS, 0, "groups");
+
+    return status ? status : split_evenly(layer, s, FEATURES, 0, "features");
 }
 
 /* Some columns; of more ranks than heads each has the columns of one (split_kv_heads()). */
@@ -115,6 +143,10 @@ static lm_status split_columns(const lm_layer *layer, lm_split *s)
 /* Megatron-LM's column and row parallel layers (Shoeybi et al. 2019, section 3). */
 static lm_status linear_split(const lm_layer *layer, lm_split *s)
 {
+    if (s->way == LM_HEADS && lm_int(layer, GROUPS) > 1)
+        return split_groups(layer, s);
+    if (lm_int(layer, GROUPS) > 1)
+        return split_refused(layer);
     switch ((enum lm_ways)s->way) {
     case LM_ROWS: s->sums = LM_SUMS_OUTPUT; return LM_OK;
     case LM_COLUMNS: s->sums = LM_SUMS_INPUT; return split_columns(layer, s);

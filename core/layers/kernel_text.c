@@ -56,47 +56,52 @@ typedef struct field {
     TRIPLE(op, in, 1), TRIPLE(op, out, 1), TRIPLE(op, window, 1), TRIPLE(op, stride, 1), \
         TRIPLE(op, pad, 0), TRIPLE(op, dilation, 1)
 
-static const field opaque_fields[] = { ONE(opaque, flops, 0), ONE(opaque, read_bytes, 0),
-                                       ONE(opaque, written_bytes, 0), END };
-static const field gemm_fields[]   = { ONE(gemm, batch, 1),
-                                       ONE(gemm, m, 1),
-                                       ONE(gemm, n, 1),
-                                       ONE(gemm, k, 1),
-                                       ONE(gemm, bias, 0),
-                                       OPTIONAL(gemm, activations),
-                                       OPTIONAL(gemm, result_bytes),
-                                       END };
-static const field conv_fields[]   = { ONE(conv, n, 1),
-                                       ONE(conv, c_in, 1),
-                                       ONE(conv, c_out, 1),
-                                       ONE(conv, groups, 1),
-                                       ONE(conv, bias, 0),
-                                       WINDOWED(conv),
-                                       END };
-static const field pool_fields[]   = { ONE(pool, n, 1), ONE(pool, channels, 1), ONE(pool, mode, 0),
-                                       WINDOWED(pool),  OPTIONAL(pool, taps),   END };
-static const field map_fields[]    = { ONE(map, elements, 1),
-                                       ONE(map, operands, 0),
-                                       ONE(map, flops_per_element, 0),
-                                       OPTIONAL(map, reads),
-                                       OPTIONAL(map, writes),
-                                       OPTIONAL(map, width),
-                                       END };
-static const field norm_fields[]   = { ONE(norm, rows, 1), ONE(norm, group, 1), ONE(norm, inner, 1),
-                                       OPTIONAL(norm, rms), OPTIONAL(norm, channels), END };
-static const field softmax_fields[]   = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };
-static const field gather_fields[]    = { ONE(gather, rows, 1), ONE(gather, width, 1),
-                                          ONE(gather, table_rows, 1), END };
-static const field copy_fields[]      = { ONE(copy, bytes, 0), END };
-static const field reduce_fields[]    = { ONE(reduce, rows, 1), ONE(reduce, group, 1),
-                                          ONE(reduce, inner, 1), END };
-static const field attention_fields[] = {
-    ONE(attention, batch, 1),       ONE(attention, heads, 1),
-    ONE(attention, kv_heads, 1),    ONE(attention, queries, 1),
-    ONE(attention, keys, 1),        ONE(attention, width, 1),
-    ONE(attention, value_width, 1), ONE(attention, causal, 0),
-    OPTIONAL(attention, dropout),   END
-};
+static const field opaque_fields[]  = { ONE(opaque, flops, 0), ONE(opaque, read_bytes, 0),
+                                        ONE(opaque, written_bytes, 0), END };
+static const field gemm_fields[]    = { ONE(gemm, batch, 1),
+                                        ONE(gemm, m, 1),
+                                        ONE(gemm, n, 1),
+                                        ONE(gemm, k, 1),
+                                        ONE(gemm, bias, 0),
+                                        OPTIONAL(gemm, activations),
+                                        OPTIONAL(gemm, result_bytes),
+                                        END };
+static const field conv_fields[]    = { ONE(conv, n, 1),
+                                        ONE(conv, c_in, 1),
+                                        ONE(conv, c_out, 1),
+                                        ONE(conv, groups, 1),
+                                        ONE(conv, bias, 0),
+                                        WINDOWED(conv),
+                                        END };
+static const field pool_fields[]    = { ONE(pool, n, 1), ONE(pool, channels, 1), ONE(pool, mode, 0),
+                                        WINDOWED(pool),  OPTIONAL(pool, taps),   END };
+static const field map_fields[]     = { ONE(map, elements, 1),
+                                        ONE(map, operands, 0),
+                                        ONE(map, flops_per_element, 0),
+                                        OPTIONAL(map, reads),
+                                        OPTIONAL(map, writes),
+                                        OPTIONAL(map, width),
+                                        END };
+static const field norm_fields[]    = { ONE(norm, rows, 1),       ONE(norm, group, 1),
+                                        ONE(norm, inner, 1),      OPTIONAL(norm, rms),
+                                        OPTIONAL(norm, channels), END };
+static const field softmax_fields[] = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };
+static const field gather_fields[]  = { ONE(gather, rows, 1), ONE(gather, width, 1),
+                                        ONE(gather, table_rows, 1), END };
+static const field copy_fields[]    = { ONE(copy, bytes, 0), END };
+static const field reduce_fields[]  = { ONE(reduce, rows, 1), ONE(reduce, group, 1),
+                                        ONE(reduce, inner, 1), END };
+static const field attention_fields[]  = { ONE(attention, batch, 1),
+                                           ONE(attention, heads, 1),
+                                           ONE(attention, kv_heads, 1),
+                                           ONE(attention, queries, 1),
+                                           ONE(attention, keys, 1),
+                                           ONE(attention, width, 1),
+                                           ONE(attention, value_width, 1),
+                                           ONE(attention, causal, 0),
+                                           OPTIONAL(attention, dropout),
+                                           OPTIONAL(attention, latent),
+                                           END };
 static const field collective_fields[] = { ONE(collective, bytes, 1), ONE(collective, ranks, 1),
                                            ONE(collective, nodes, 1), END };
 

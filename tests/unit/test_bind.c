@@ -282,7 +282,7 @@ static void refusals_name_file_line_layer_and_reason(void **state)
           "n.ini:8: layer 'c': 'conv2d' has no key 'filter' (did you mean 'filters'?)",
           LM_E_NOTFOUND },
         { HEAD "shape = 3x8x8\n[c]\ntype = linear\nwindow = 3\n",
-          "n.ini:8: layer 'c': 'linear' has no key 'window' (its keys: features bias heads)",
+          "n.ini:8: layer 'c': 'linear' has no key 'window' (its keys: features bias heads groups)",
           LM_E_NOTFOUND },
         { HEAD "shape = 3x8x8\n[c]\ntype = relu\nslope = 3\n",
           "n.ini:8: layer 'c': 'relu' has no key 'slope' (its keys: none)", LM_E_NOTFOUND },

@@ -58,7 +58,7 @@ static const struct {
       "rows=24 group=8 inner=8 rms=1" },
     { { .op = LM_OP_REDUCE, .repeat = 1, .u.reduce = { 98, 64, 49 } },
       "rows=98 group=64 inner=49" },
-    { { .op = LM_OP_ATTENTION, .repeat = 1, .u.attention = { 2, 6, 3, 5, 7, 8, 9, 1, 1 } },
+    { { .op = LM_OP_ATTENTION, .repeat = 1, .u.attention = { 2, 6, 3, 5, 7, 8, 9, 1, 1, 0 } },
       "batch=2 heads=6 kv_heads=3 queries=5 keys=7 width=8 value_width=9 causal=1 dropout=1" },
     { { .op     = LM_OP_POOL,
         .repeat = 1,
@@ -82,6 +82,8 @@ static const struct {
                     .reads             = 125,
                     .writes            = 25 } },
       "elements=100 operands=2 flops_per_element=3 reads=125 writes=25" },
+    { { .op = LM_OP_ATTENTION, .repeat = 1, .u.attention = { 2, 6, 1, 1, 7, 8, 6, 0, 0, 1 } },
+      "batch=2 heads=6 kv_heads=1 queries=1 keys=7 width=8 value_width=6 causal=0 latent=1" },
 };
 
 #define N_GEOMETRIES (sizeof geometries / sizeof geometries[0])
@@ -123,8 +125,9 @@ static void every_field_must_be_there(void **state)
             lm_error     err;
 
             if (!strncmp(word, "repeat", 6) || !strncmp(word, "rms", 3) ||
-                !strncmp(word, "dropout", 7) || !strncmp(word, "taps", 4) ||
-                !strncmp(word, "reads", 5) || !strncmp(word, "writes", 6)) /* have a default */
+                !strncmp(word, "dropout", 7) || !strncmp(word, "latent", 6) ||
+                !strncmp(word, "taps", 4) || !strncmp(word, "reads", 5) ||
+                !strncmp(word, "writes", 6)) /* have a default */
                 continue;
             snprintf(rest, sizeof rest, "%.*s%s", (int)(word - text), text, word + n);
             assert_int_equal(kernel_parse_geometry(rest, &k, &err), LM_E_SYNTAX);
@@ -248,6 +251,8 @@ static void work_matches_hand_counts(void **state)
         { 13, LM_FORWARD, 8 * 16, 4 * 8 * 10, 4 * 8 * 7 },
         { 13, LM_GRAD_INPUT, 8 * 16, 4 * 8 * 7, 4 * 8 * 10 },
         { 14, LM_FORWARD, 300, 4 * 125, 4 * 25 },
+        /* 84 pairs; Q and K 96 + 112 elements, which hold the values */
+        { 15, LM_FORWARD, 2 * 84 * (8 + 6) + 5 * 84 + 72, 4 * 208, 4 * 72 },
     };
 
     (void)state;

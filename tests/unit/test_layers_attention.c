@@ -78,6 +78,14 @@ static const work_case products[] = {
       { { 400 + 100 + 24, 464 + 80, 96 + 80 }, { 960 + 120 + 48, 464 + 2 * 96, 464 } },
       16,
       X | Y },
+    /* values are the first 3 of the 4 elements of each key: K is 40 elements, Q 16, the output 12; 20 pairs of
+     * 4 + 3 products; only the key (8 elements) goes into the cache */
+    { SDPA("2x1x8", "2x1x4", "2x1x3",
+           "heads = 2\nkv_heads = 1\ncausal = yes\npast = 4\nvalues = in_keys\n"),
+      "2x1x6 f32",
+      { { 280 + 100 + 12, 224 + 32, 48 + 32 }, { 720 + 120 + 24, 224 + 2 * 48, 224 } },
+      16,
+      X | Y },
     /* plain: Q K^T 1x4 times 4x5, P V 1x5 times 5x6, the whole cache copied for the second head */
     { SDPA("2x1x8", "2x1x4", "2x1x6",
            "heads = 2\nkv_heads = 1\ncausal = yes\npast = 4\nmemory = plain\n"),
@@ -100,7 +108,7 @@ static void queries_beyond_the_last_key_see_all_keys(void **state)
 {
     const lm_kernel k = { .op          = LM_OP_ATTENTION,
                           .dtype       = LM_F32,
-                          .u.attention = { 1, 1, 1, 5, 3, 1, 1, 1, 0 } };
+                          .u.attention = { 1, 1, 1, 5, 3, 1, 1, 1, 0, 0 } };
 
     (void)state;
     assert_int_equal(lm_attention_pairs(&k), 12);
@@ -290,15 +298,28 @@ static void the_cache_holds_keys_and_values_of_all_tokens(void **state)
 {
 #define ONE(keys) SDPA("2x1x8", "2x1x4", "2x1x6", "heads = 2\nkv_heads = 1\ncausal = yes\n" keys)
     bound_text with = nets_bind(ONE("past = 4\n"), 2), without = nets_bind(ONE(""), 2);
+    bound_text latent = nets_bind(SDPA("2x1x8", "2x1x4", "2x1x3",
+                                       "heads = 2\nkv_heads = 1\ncausal = yes\npast = 4\n"
+                                       "values = in_keys\n"),
+                                  2);
 
     (void)state;
     assert_int_equal(nets_layer(&with, "l")->cost.cached_bytes, 2 * 5 * (4 + 6) * 4);
     assert_int_equal(nets_layer(&without, "l")->cost.cached_bytes, 0);
+    assert_int_equal(nets_layer(&latent, "l")->cost.cached_bytes, 2 * 5 * 4 * 4);
+    nets_free(&latent);
     nets_free(&with);
     nets_free(&without);
 }
 
 static const refusal_case refusals[] = {
+    { SDPA("2x1x8", "2x1x4", "2x1x6",
+           "heads = 2\nkv_heads = 1\ncausal = yes\npast = 4\nvalues = in_keys\n"),
+      "n.ini:16: layer 'l': values = in_keys: goes with past, and values of at most 4 elements, not 6",
+      LM_E_SHAPE },
+    { SDPA("2x1x8", "2x1x4", "2x1x3", "heads = 2\nkv_heads = 1\nvalues = in_keys\n"),
+      "n.ini:16: layer 'l': values = in_keys: goes with past, and values of at most 4 elements, not 3",
+      LM_E_SHAPE },
     { SDPA("2x3x8", "2x3x8", "2x3x8", "heads = 2\ncausal = yes\npast = 4\n"),
       "n.ini:16: layer 'l': past = 4: goes with one query and one key, not 3 and 3", LM_E_SHAPE },
     { SDPA("2x1x8", "2x1x8", "2x1x8", "heads = 2\npast = 4\n"),

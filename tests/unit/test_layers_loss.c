@@ -40,6 +40,14 @@ static void linear_layers_match_hand_counts(void **state)
           { 360, 360, 360 },
           0,
           LM_KEEPS_INPUT },
+        /* 3 groups of 2 inputs and 4 features: 10 * 2 * 12 */
+        { "5x6",
+          "type = linear\nfeatures = 12\ngroups = 3",
+          "2x5x12",
+          "weight=12x2 bias=12",
+          { 480 + 120, 480, 480 + 120 },
+          0,
+          LM_KEEPS_INPUT },
         /* b is data: only the first input has a gradient */
         { "5x6",
           "type = bilinear\nfeatures = 3\ninputs = w, b\n[b]\ntype = input\nshape = 5x4",
@@ -58,12 +66,18 @@ static void linear_layers_match_hand_counts(void **state)
           LM_KEEPS_INPUT },
     };
     bound_text m = layers_bind("5x6", "type = linear\nfeatures = 3");
+    bound_text g = layers_bind("5x6", "type = linear\nfeatures = 12\ngroups = 3");
     char       buffer[300];
 
     (void)state;
     LAYERS_CHECK(cases);
     assert_string_equal(layers_kernels(nets_layer(&m, "l"), LM_GRAD_WEIGHT, buffer, sizeof buffer),
                         "gemm batch=1 m=3 n=6 k=10 bias=0; reduce rows=3 group=10 inner=3");
+    assert_string_equal(layers_kernels(nets_layer(&g, "l"), LM_FORWARD, buffer, sizeof buffer),
+                        "gemm batch=3 m=10 n=4 k=2 bias=1");
+    assert_string_equal(layers_kernels(nets_layer(&g, "l"), LM_GRAD_WEIGHT, buffer, sizeof buffer),
+                        "gemm batch=3 m=4 n=2 k=10 bias=0; reduce rows=12 group=10 inner=12");
+    nets_free(&g);
     nets_free(&m);
 }
 
@@ -156,7 +170,13 @@ static void losses_of_classes_match_hand_counts(void **state)
           240,
           LM_KEEPS_ONE(1) },
         /* the second reading of 60 scores, with a FLOP for each: the scale of the gradient */
-        { "5x6", "type = cross_entropy\nfused = yes", "scalar", "", { 300 + 60 + 12, 0, 0 }, 0, LM_KEEPS_ONE(0) },
+        { "5x6",
+          "type = cross_entropy\nfused = yes",
+          "scalar",
+          "",
+          { 300 + 60 + 12, 0, 0 },
+          0,
+          LM_KEEPS_ONE(0) },
         { "5x6", "type = nll_loss", "scalar", "", { 12, 0, 0 }, 0, LM_KEEPS_INPUT },
         { "5x6",
           "type = nll_loss" TARGET("6", "i32"),
@@ -205,6 +225,10 @@ static void what_does_not_fit_is_refused_by_its_reason(void **state)
 {
     static const refused_case cases[] = {
         { "5x6", "type = softmax\naxis = 3", "no dimension 3 in a tensor of rank 3", LM_E_ARG },
+        { "5x6", "type = linear\nfeatures = 8\ngroups = 4",
+          "6 inputs and 8 features do not divide into 4 groups", LM_E_SHAPE },
+        { "5x6", "type = linear\nfeatures = 8\ngroups = 3",
+          "6 inputs and 8 features do not divide into 3 groups", LM_E_SHAPE },
         { "5x6", "type = bilinear\nfeatures = 3\ninputs = w, b\n[b]\ntype = input\nshape = 4x4",
           "5 and 4 elements do not fit in dimension 1", LM_E_SHAPE },
         { "5x6", "type = bilinear\nfeatures = 3\ninputs = w, b\n[b]\ntype = input\nshape = 4",

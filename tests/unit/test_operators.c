@@ -324,7 +324,7 @@ static void pooling_and_attention_count_work(void **state)
                               .op          = LM_OP_ATTENTION,
                               .dtype       = LM_F32,
                               .repeat      = 1,
-                              .u.attention = { 1, 2, 2, 3, 4, 5, 5, 0, 0 } };
+                              .u.attention = { 1, 2, 2, 3, 4, 5, 5, 0, 0, 0 } };
 
     (void)state;
     assert_int_equal(launch_class_of(&pool), LAUNCH_POOL);

@@ -107,10 +107,12 @@ typedef struct lm_kernel {
          */
         } reduce;
         struct {
-            int64_t batch, heads, kv_heads, queries, keys, width, value_width, causal, dropout;
+            int64_t batch, heads, kv_heads, queries, keys, width, value_width, causal, dropout,
+                latent;
             /**
          * width: of one head's query and key; causal: query i sees keys 0..i; dropout: 1 drops
-         * random probabilities
+         * random probabilities; latent (since 1.3): 1 if the values are the first elements
+         * of the keys, which are read once
          */
         } attention;
         struct {
@@ -292,7 +294,9 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
             lm_mul(lm_mul(a, (uint64_t)k->u.attention.queries), (uint64_t)k->u.attention.width),
             lm_mul(lm_mul(b, (uint64_t)k->u.attention.keys),
                    lm_add((uint64_t)k->u.attention.width,
-                          (uint64_t)k->u.attention.value_width))); /* Q, K, V */
+                          k->u.attention.latent
+                              ? 0
+                              : (uint64_t)k->u.attention.value_width))); /* Q, K, V */
         a               = lm_mul(a, lm_attention_pairs(k));
         b               = k->u.attention.dropout ? 1 : 0;
         w.flops         = lm_add(lm_mul(2, lm_kernel_macs(k)),
