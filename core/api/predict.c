@@ -63,8 +63,8 @@ static void settle_types(const lm_machine *machine, const predictor_asked *asked
     who->mixed = asked->mixed || asked->dtype ? 0 : own;
 }
 
-/* Sets weights of 16 bits for inference from a file of `amp=` rows: if the user wants 16 bits, or
- * by default for networks of tokens. Autocast would keep weights in f32 and cast them for each
+/* Sets weights of 16 bits or FP8 for inference from a file of `amp=` rows: if the user wants them, or
+ * 16 bits by default for networks of tokens. Autocast would keep weights in f32 and cast them for each
  * token. */
 static lm_status settle_weights(const lm_machine *machine, const predictor_asked *asked,
                                 predictor *who, lm_error *err)
@@ -80,7 +80,7 @@ static lm_status settle_weights(const lm_machine *machine, const predictor_asked
         return LM_OK;
     if (!asked->dtype && !(status = scale_tokens(who, &tokens, err)) && tokens)
         who->weights = product;
-    if (asked->dtype && dtype_of_rate(asked->dtype, product)) {
+    if (asked->dtype == LM_F8 || (asked->dtype && dtype_of_rate(asked->dtype, product))) {
         who->weights      = asked->dtype;
         who->weights_told = true;
     }

@@ -432,6 +432,11 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
 
     if ((status = decode_check(&c->decode, c->program, err)))
         return status;
+    if (c->program != PROGRAM_TRAINING && q->input.mixed == LM_F8)
+        return misused(o, &q->input.mixed, err,
+                       "fp8 casts weights and gradients of a training step: for --phase %s give "
+                       "--dtype fp8",
+                       program_kind_name(c->program));
     c->setup           = step_setup_of(1, 1);
     c->setup.program   = c->program == PROGRAM_TRAINING ? PROGRAM_TRAINING : PROGRAM_INFERENCE;
     c->setup.devices   = said.devices ? said.devices : 1;

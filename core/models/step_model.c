@@ -289,6 +289,8 @@ lm_dtype predictor_product_dtype(const predictor *who)
 {
     const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
 
+    if (who->weights == LM_F8)
+        return LM_F8;
     if (who->mixed || !settings || autocast_of_settings(settings))
         return who->mixed ? who->mixed : who->dtype;
     return settings_product_dtype(settings, who->dtype);

@@ -50,8 +50,8 @@ typedef struct predictor {
     /** autocast to this type; 0: none, or as `cal` was counted */
     lm_dtype mixed;
     /**
-     * inference: element type of all tensors, instead of `dtype` and autocast, for a file of `amp=`
-     * rows. 0: as measured; predictor_open() sets it if the file does not say
+     * inference: element type of all tensors (16 bits or FP8), instead of `dtype` and autocast, for a
+     * file of `amp=` rows. 0: as measured; predictor_open() sets it if the file does not say
      */
     lm_dtype      weights;
     bool          weights_told; /**< the user asked for `weights`: memory of training has it, too */
@@ -249,6 +249,12 @@ static inline bool predictor_other_types(const predictor *who)
 {
     return who->cal && who->cal->dtype &&
            (who->dtype != who->cal->dtype || who->mixed != calibration_mixed(who->cal));
+}
+/** Inference in FP8 by a file of `amp=` rows: as 16 bits, with half the bytes and FLOPs that take half as
+ * long. */
+static inline bool predictor_infers_fp8(const predictor *who, program_kind program)
+{
+    return who->weights == LM_F8 && program == PROGRAM_INFERENCE;
 }
 enum { TYPES_TEXT = 40 };
 

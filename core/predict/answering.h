@@ -74,8 +74,11 @@ step_times answering_times(answering *a, const step_work *w, double pass, double
 void answering_bound_inference(const step_price *p, const interval_place *place, double *low,
                                double *high);
 
-/** Widens all bounds if products run as TF32 on a 16-bit machine file (predictor.as_tf32). */
-void answering_doubt_tf32(const predictor *who, prediction *out);
+/**
+ * Widens all bounds if the element type was not measured (DTYPE_DOUBT, FP8_MOST), or if products run as
+ * TF32 on a 16-bit machine file (TF32_LEAST, predictor.as_tf32). All of the step then counts as assumed.
+ */
+void answering_doubt_types(const predictor *who, program_kind program, prediction *out);
 
 /** Raises low bounds to the device's datasheet limit (step_price.least). */
 void answering_hold_bounds(const answering *a, prediction *out);

@@ -214,16 +214,31 @@ static void bound_inference(const answering *a, prediction *out)
     out->slow = out->fast = out->step; /* nothing is exchanged */
 }
 
-void answering_doubt_tf32(const predictor *who, prediction *out)
+static void widen(prediction *out, double least, double most, bool messages)
 {
-    if (!(who->as_tf32 > 0))
-        return;
     for (phase q = 0; q < N_TIMES; q++)
-        if (q != PHASE_SYNC) {
-            out->low[q] *= TF32_LEAST;
-            out->high[q] *= TF32_MOST;
+        if (messages || q != PHASE_SYNC) {
+            out->low[q] *= least;
+            out->high[q] *= most;
         }
-    grounds_note(&out->grounds, "tf32", 0);
+}
+
+void answering_doubt_types(const predictor *who, program_kind program, prediction *out)
+{
+    const bool   fp8   = predictor_infers_fp8(who, program);
+    const double least = fp8 ? 1 : 1 / DTYPE_DOUBT, most = fp8 ? FP8_MOST : DTYPE_DOUBT;
+
+    if (predictor_other_types(who)) {
+        widen(out, least, most, true);
+        out->fast *= least;
+        out->slow *= most;
+        out->grounds.ledger = (ledger){ .seconds = { 0 } };
+        ledger_add(&out->grounds.ledger, CERTAINTY_ASSUMED, out->step);
+    }
+    if (who->as_tf32 > 0) {
+        widen(out, TF32_LEAST, TF32_MOST, false);
+        grounds_note(&out->grounds, "tf32", 0);
+    }
 }
 
 void answering_hold_bounds(const answering *a, prediction *out)

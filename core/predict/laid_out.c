@@ -563,7 +563,7 @@ lm_status predict_laid_out(const predictor *who, const step_setup *asked, predic
         put_grounds(&s, &t, out);
         put_bounds(&s, out);
         put_own_bounds(&s, out);
-        answering_doubt_tf32(who, out);
+        answering_doubt_types(who, asked->program, out);
         if (messages)
             status = copy_messages(&s, messages);
     }

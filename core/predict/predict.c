@@ -269,7 +269,7 @@ static void put_power(const answering *a, prediction *out)
 /* ---- what it stands on ------------------------------------------------------------------------
  */
 
-static void put_grounds(const answering *a, bool other_types, prediction *out)
+static void put_grounds(const answering *a, prediction *out)
 {
     const predictor  *who     = a->who;
     const step_price *p       = &a->own->price;
@@ -289,7 +289,7 @@ static void put_grounds(const answering *a, bool other_types, prediction *out)
         grounds_note(g, "layers without kernels are not in it", 0);
     if (who->cal && who->cal->transferred)
         grounds_note(g, "transferred", 0);
-    if (other_types)
+    if (predictor_other_types(who))
         grounds_note(g, "dtype", 0);
     if (p->stands_in) {
         grounds_note(g, "training's forward pass", 0);
@@ -356,19 +356,6 @@ static lm_status find_prices(answering *a, answer_room *room, bool buckets)
     return find_exchange(a);
 }
 
-/* Marks a prediction for an element type that was not measured: everything is assumed. */
-static void doubt_dtype(prediction *out)
-{
-    for (phase q = 0; q < N_TIMES; q++) {
-        out->low[q] /= DTYPE_DOUBT;
-        out->high[q] *= DTYPE_DOUBT;
-    }
-    out->fast /= DTYPE_DOUBT;
-    out->slow *= DTYPE_DOUBT;
-    out->grounds.ledger = (ledger){ .seconds = { 0 } };
-    ledger_add(&out->grounds.ledger, CERTAINTY_ASSUMED, out->step);
-}
-
 /* Copies the messages of a step; a single message counts as one bucket. */
 static lm_status copy_messages(answering *a, step_times *out)
 {
@@ -402,14 +389,10 @@ static lm_status predict(const predictor *who, const step_setup *s, bool brief, 
         return predict_laid_out(who, s, out, messages, err);
     status = find_prices(&a, &room, messages != NULL);
     if (!status && !(status = put_seconds(&a, out))) {
-        const bool other_types = predictor_other_types(who);
-
         put_power(&a, out);
-        put_grounds(&a, other_types, out);
+        put_grounds(&a, out);
         answering_put_bounds(&a, out);
-        if (other_types)
-            doubt_dtype(out);
-        answering_doubt_tf32(who, out);
+        answering_doubt_types(who, s->program, out);
         answering_hold_bounds(&a, out);
         status = messages ? copy_messages(&a, messages) : LM_OK;
     }

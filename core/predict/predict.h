@@ -32,6 +32,12 @@ bool predict_in_buckets(const predictor *who);
 #define DTYPE_DOUBT 4.5
 
 /**
+ * Factor on the high end of inference in FP8 that is predicted from 16 bits. By its bytes, and by the peaks
+ * of each datasheet that tells both, FP8 takes half as long; at worst it gains nothing.
+ */
+#define FP8_MOST 2.0
+
+/**
  * Factors on the bounds of a step with TF32 products, predicted from 16-bit measurements and the
  * ratio of the peaks (2 on an A100). Published pairs of ResNet-50, SSD, BERT-large and Transformer
  * on an A100 take 1.6 to 3.2 times as long (NVIDIA/DeepLearningExamples, six pairs).

@@ -115,13 +115,28 @@ static void print_origin(const predictor *who, const char *label, FILE *out)
     fprintf(out, "; your own calibration (--machine) is more certain\n");
 }
 
-static void print_dtype(const predictor *who, const char *label, FILE *out)
+/* In inference all but the forward pass takes no time; in training it takes time or is not known. */
+static program_kind program_of(const prediction *p)
+{
+    return p->forward > 0 && !(p->backward > 0) && !isnan(p->backward) ? PROGRAM_INFERENCE
+                                                                       : PROGRAM_TRAINING;
+}
+
+static void print_dtype(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
     char asked[TYPES_TEXT], has[TYPES_TEXT];
 
     if (!predictor_other_types(who))
         return;
     begin_note(label, out);
+    if (predictor_infers_fp8(who, program_of(p))) {
+        fprintf(
+            out,
+            "%s: f8 was not measured: half the bytes of 16 bits, and FLOPs at twice the rate, are "
+            "assumed; at worst it takes as long as 16 bits\n",
+            file_of(who));
+        return;
+    }
     fprintf(
         out,
         "%s: %s was not measured: times are assumed from those in %s, with bounds wider by x %.2g",
@@ -132,12 +147,11 @@ static void print_dtype(const predictor *who, const char *label, FILE *out)
     fputc('\n', out);
 }
 
-/* In inference all but the forward pass takes no time; in training it takes time or is not
- * known, and 16 bits are said if they were asked for. */
+/* In training 16 bits are said if they were asked for. */
 static void print_weights(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
-    if (!who->weights ||
-        (!who->weights_told && (!(p->forward > 0) || p->backward > 0 || isnan(p->backward))))
+    if (!who->weights || who->weights == LM_F8 ||
+        (!who->weights_told && program_of(p) == PROGRAM_TRAINING))
         return;
     begin_note(label, out);
     fprintf(
@@ -285,7 +299,7 @@ void step_basis_explain(const predictor *who, const prediction *p, const char *l
     }
     print_origin(who, label, out);
     print_links(who, p, label, out);
-    print_dtype(who, label, out);
+    print_dtype(who, p, label, out);
     print_weights(who, p, label, out);
     print_tf32(who, label, out);
     print_far(who, p, label, out);
