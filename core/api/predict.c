@@ -39,7 +39,7 @@ static lm_dtype settle_dtype(const calibration *cal, lm_dtype asked)
 {
     if (!cal)
         return asked ? asked : LM_F32;
-    if (!asked || (!calibration_mixed(cal) && dtype_of_rate(asked, calibration_product_dtype(cal))))
+    if (!asked || (!cal->mixed && dtype_of_rate(asked, calibration_product_dtype(cal))))
         return cal->dtype ? cal->dtype : asked ? asked : LM_F32;
     return asked;
 }
@@ -49,7 +49,7 @@ static lm_dtype settle_dtype(const calibration *cal, lm_dtype asked)
 static void settle_types(const lm_machine *machine, const predictor_asked *asked, predictor *who)
 {
     const calibration *cal    = machine ? machine->cal : NULL;
-    const lm_dtype     own    = cal ? calibration_mixed(cal) : 0;
+    const lm_dtype     own    = cal ? cal->mixed : 0;
     const bool         wanted = asked->mixed && asked->mixed != LM_F32;
     const bool         amp    = cal && !own && cal->dtype == LM_F32 &&
                      dtype_of_rate(asked->mixed, calibration_product_dtype(cal));
@@ -71,7 +71,7 @@ static lm_status settle_weights(const lm_machine *machine, const predictor_asked
 {
     const calibration *cal     = machine ? machine->cal : NULL;
     const lm_dtype     product = cal ? calibration_product_dtype(cal) : 0;
-    const bool         amp     = cal && !calibration_mixed(cal) && cal->dtype == LM_F32 &&
+    const bool         amp     = cal && !cal->mixed && cal->dtype == LM_F32 &&
                      (product == LM_F16 || product == LM_BF16);
     int64_t   tokens = 0;
     lm_status status = LM_OK;
@@ -92,7 +92,7 @@ static lm_status check_amp(const predictor *who, const predictor_asked *asked, l
 {
     const calibration *cal = who->cal;
 
-    if (asked->mixed != LM_F32 || !cal || calibration_mixed(cal) ||
+    if (asked->mixed != LM_F32 || !cal || cal->mixed ||
         calibration_product_dtype(cal) == (cal->dtype ? cal->dtype : LM_F32))
         return LM_OK;
     return lm_error_set(err, LM_E_UNSUPPORTED,
@@ -211,7 +211,7 @@ static lm_status check_machine(const lm_machine *machine, const predictor_asked 
 
     if (!by)
         return lm_error_set(err, LM_E_NOTFOUND, "expected one of %s; found '%.40s'",
-                            step_model_names(", ", names, sizeof names), asked->model);
+                            step_model_names(names, sizeof names), asked->model);
     if (by->from_datasheet && machine)
         return lm_error_set(err, LM_E_ARG, "the model '%s' needs a device, not a machine file",
                             asked->model);
@@ -277,7 +277,7 @@ lm_status lm_predictor_open(const lm_library *library, const lm_machine *machine
                             const lm_network *net, const char *model,
                             const lm_predictor_options *options, lm_predictor **out, lm_error *err)
 {
-    predictor_asked      asked = { .model = model ? model : step_model_name(0) };
+    predictor_asked      asked = { .model = model ? model : DEFAULT_MODEL };
     lm_predictor_options o;
     lm_predictor        *p      = NULL;
     lm_status            status = QUESTION_TAKE_FROM(o, framework, options, err);

@@ -118,7 +118,7 @@ static lm_status run(assembling *w)
         (status = teach(w)) ||
         (status = fit_powers_of(a->obs, w->loads, &a->p, q->where, w->device, &q->power, a->cal,
                                 &a->powers, err)) ||
-        (status = limit_rows_fit(a->obs, w->loads, a->cal, &a->limits, err)) ||
+        (status = limit_rows_fit(a->obs, w->loads, a->cal, &a->limits_unkept, err)) ||
         (q->correct && (status = fit_runs_correct(q->correct, w->loads, a->cal, &a->runs, err))) ||
         (q->host && (status = host_fit(q->host, w->loads, a->cal, err))) || (status = note(w)))
         return status;

@@ -29,7 +29,7 @@ typedef struct assembly {
     calibration  *cal;
     fit_residuals residuals;
     fit_powers    powers;
-    limit_found   limits;
+    size_t        limits_unkept; /**< rows that drew more than their power limit */
     fit_runs      runs;
 } assembly;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/settings.h"
 #include "models/step_model.h"
 #include "network/autocast.h"
 #include "observe/points.h"
@@ -205,7 +206,7 @@ static bool has_step(const point *pt, host_part last)
 /* Files of `amp=` are of autocast, too: their networks were counted in the type of their weights. */
 static bool is_of(const calibration *cal, const observation *row)
 {
-    const lm_dtype mixed = autocast_of_settings(row->settings), own = calibration_mixed(cal);
+    const lm_dtype mixed = autocast_of_settings(row->settings), own = cal->mixed;
 
     return (!cal->dtype || row->dtype == cal->dtype) &&
            (mixed == own ||
@@ -218,11 +219,11 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
     const observation *row  = pt->row;
     predictor          who  = { .cal       = cal,
                                 .loads     = loads,
-                                .model     = step_model_name(0),
+                                .model     = DEFAULT_MODEL,
                                 .network   = row->name,
                                 .input     = *pt->input ? pt->input : NULL,
                                 .dtype     = row->dtype,
-                                .mixed     = calibration_mixed(cal),
+                                .mixed     = cal->mixed,
                                 .framework = FRAMEWORK_EAGER };
     const model_source from = { .optimizer = optimizer_name(OPTIMIZER_MOMENTUM) };
     step_setup         s    = step_setup_of(row->batch, 1);
@@ -307,9 +308,10 @@ static bool updates_at_once(const observations *obs, const host_time *h)
 {
     const char *settings = obs->n_rows ? obs->row[0].settings : "";
     const char *version  = strstr(h->framework, "PyTorch ");
+    size_t      n;
 
-    if (strstr(settings, "update="))
-        return !strstr(settings, "update=single");
+    if (setting_value(settings, "update", &n))
+        return !setting_is(settings, "update", "single");
     return h->queue && version && strtod(version + strlen("PyTorch "), NULL) >= 2;
 }
 

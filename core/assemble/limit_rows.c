@@ -46,10 +46,11 @@ static lm_status add(const observation *r, workloads *loads, limit_curves *to, l
 }
 
 lm_status limit_rows_fit(const observations *obs, workloads *loads, calibration *cal,
-                         limit_found *out, lm_error *err)
+                         size_t *unkept, lm_error *err)
 {
     lm_status status = LM_OK;
 
+    *unkept = 0;
     if (!several(obs))
         return LM_OK;
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
@@ -58,13 +59,11 @@ lm_status limit_rows_fit(const observations *obs, workloads *loads, calibration 
         if (!takes(r))
             continue;
         if (r->power_w > LIMIT_KEPT * r->power_limit_w)
-            out->unkept++;
+            ++*unkept;
         else if ((status = add(r, loads, &cal->limits, err)))
             lm_error_prefix(err, "%s:%d", obs->path, r->line);
     }
     if (!status)
         status = limit_curves_fit(&cal->limits, err);
-    out->jobs = cal->limits.n;
-    out->rows = cal->limits.rows;
     return status;
 }

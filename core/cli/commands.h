@@ -28,12 +28,6 @@ extern const size_t         n_commands;
 #define NOT_OF_DECODING \
     .when = "phase!=decode", .otherwise = "--phase decode has one token: give --context"
 
-/** For rows: options for training only, for its messages only, and not for decoding. */
-#define OF_TRAINING(else_said) .when = "phase=training", .otherwise = else_said
-#define OF_EXCHANGE            OF_TRAINING("is for training: replicas of --phase %s exchange nothing")
-#define NOT_OF_DECODING \
-    .when = "phase!=decode", .otherwise = "--phase decode has one token: give --context"
-
 /** Loads all layer types: --plugin, the environment and the installed folder. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);
 

@@ -15,7 +15,7 @@
 
 static const char *model_words(char *buffer, size_t size)
 {
-    return step_model_names(", ", buffer, size);
+    return step_model_names(buffer, size);
 }
 
 VALUE_TYPE(type_scheme, paleo_scheme, paleo_scheme_parse);

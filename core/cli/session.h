@@ -144,8 +144,6 @@ extern const option_row scaling_option_rows[];
 lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
                         const setup_choice *how, lm_error *err);
 
-#define USUAL_NODE 8 /**< devices of a cloud's node that has several */
-
 /** Converts --gpus, if it is not 0, to nodes and devices per node. `nodes` points to memory of the
  * options. Misuse if the number makes no whole nodes. */
 lm_status gpus_settle(const options *o, const int64_t *gpus, option_counts *nodes, int64_t *devices,

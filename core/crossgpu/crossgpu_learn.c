@@ -39,7 +39,7 @@ static lm_status grow(const selection *rows, uint64_t seed, learner **out, lm_er
         y[i] = exp(selected(rows, i)->log_ratio);
     }
     if (!status)
-        status = learner_train(&all, NULL, &o, out, err);
+        status = learner_train(&all, &o, out, err);
     free(x);
     free(y);
     return status;

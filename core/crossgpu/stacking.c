@@ -76,7 +76,7 @@ static lm_status train(learner_kind kind, const double *x, const double *y, size
     const learner_options o    = options_of(kind, seed);
     const learner_rows    rows = { .x = x, .y = y, .n = n, .n_features = m };
 
-    return learner_train(&rows, NULL, &o, out, err);
+    return learner_train(&rows, &o, out, err);
 }
 
 /* Predictions of the lower learners for the rows of one part, trained on the others. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/settings.h"
 #include "base/text.h"
 #include "network/autocast.h"
 #include "single/learned.h"
@@ -131,23 +132,17 @@ const char *calibration_told(const calibration *cal, const char *key)
 
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype)
 {
-    const char    *amp   = strstr(settings, "amp=");
-    const lm_dtype mixed = autocast_of_settings(settings);
-    lm_dtype       product;
-    lm_error       never;
-    char           word[16];
+    const lm_dtype product = setting_dtype(settings, "amp");
+    const lm_dtype mixed   = autocast_of_settings(settings);
 
-    if (!amp)
-        return mixed ? mixed : dtype;
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(amp + 4, " ,"), amp + 4);
-    return text_dtype(word, &product, &never) ? dtype : product;
+    return product ? product : mixed ? mixed : dtype;
 }
 
 lm_dtype settings_rate_dtype(const char *settings, lm_dtype dtype)
 {
     const lm_dtype product = settings_product_dtype(settings, dtype);
 
-    return product == LM_F32 && strstr(settings, "math=tf32") ? DTYPE_TF32 : product;
+    return product == LM_F32 && setting_is(settings, "math", "tf32") ? DTYPE_TF32 : product;
 }
 
 const char *calibration_settings(const calibration *cal)
@@ -205,7 +200,7 @@ double calibration_travels(const calibration *cal, lm_dtype dtype)
     const double product = (double)lm_dtype_bytes(calibration_product_dtype(cal));
 
     /* counts under autocast use the type of the products */
-    return calibration_mixed(cal) ? 1 : fmin(1, product / (double)lm_dtype_bytes(dtype));
+    return cal->mixed ? 1 : fmin(1, product / (double)lm_dtype_bytes(dtype));
 }
 
 bool dtype_of_rate(lm_dtype a, lm_dtype b)

@@ -129,7 +129,9 @@ typedef struct calibration {
     collective_model    *collectives; /**< NULL: none was fitted */
     provenance_entry    *provenance;  /**< of the observations, and "fitted from" */
     size_t               n_provenance;
-    lm_dtype             mixed; /**< as calibration_mixed() */
+    /** type of autocast with which the networks were measured and counted (network/autocast.h); 0:
+     * none. Networks with `amp=` were counted in the type of their weights. */
+    lm_dtype mixed;
     /** its all-reduces were measured on another cluster ("interconnect") */
     bool       of_another;
     job_curves curves; /**< networks with steps on several numbers of ranks */
@@ -198,14 +200,6 @@ lm_dtype settings_rate_dtype(const char *settings, lm_dtype dtype);
 lm_dtype calibration_product_dtype(const calibration *cal);
 /** settings_rate_dtype() of a machine. */
 lm_dtype calibration_rate_dtype(const calibration *cal);
-/**
- * Autocast type with which a machine's networks were measured and counted (network/autocast.h); 0:
- * none. Networks with `amp=` were counted in the type of their weights.
- */
-static inline lm_dtype calibration_mixed(const calibration *cal)
-{
-    return cal->mixed;
-}
 /**
  * The share of an activation's bytes, bound as `dtype`, that ranks send to each other. It is below
  * 1 if products have a narrower type (autocast): tensors of products then have that type.

@@ -84,14 +84,14 @@ lm_status collectives_fit(const points *p, collective_model **out, lm_error *err
     return status;
 }
 
-static double seconds_of(const collective_model *m, const interconnect *link, sync_baseline b,
-                         const collective_time *a, bool stand_in)
+static double seconds_of(const collective_model *m, sync_baseline b, const collective_time *a,
+                         bool stand_in)
 {
     const char *name =
         stand_in && !collective_algorithm(m, a->of.kind, a->algorithm) ? NULL : a->algorithm;
 
     return b < N_SYNC_BASELINES ? collective_baseline(m, name, b, &a->of)
-                                : collective_seconds(m, name, link, &a->of);
+                                : collective_seconds(m, name, NULL, &a->of);
 }
 
 /* Predictions by rows of other folds. */
@@ -114,7 +114,7 @@ static lm_status tell_fold(void *context, const fold_turn *t, lm_error *err)
         const point *pt = &l->p->point[i];
 
         if (fold_out(t, i) && !isnan(point_seconds(pt, PHASE_SYNC)) && collectives_at(pt, l->p, &a))
-            l->seconds[i] = seconds_of(m, NULL, l->b, &a, false);
+            l->seconds[i] = seconds_of(m, l->b, &a, false);
     }
     collective_free(m);
     return LM_OK;
@@ -132,14 +132,14 @@ lm_status collectives_left_out(const points *p, const split *by, sync_baseline b
     return folds_leave_out(&f, tell_fold, &l, err);
 }
 
-void collectives_by_model(const points *p, const collective_model *m, const interconnect *link,
-                          sync_baseline b, double *seconds)
+void collectives_by_model(const points *p, const collective_model *m, sync_baseline b,
+                          double *seconds)
 {
     for (size_t i = 0; i < p->n_points; i++) {
         collective_time a;
 
         seconds[i] = NAN;
         if (!point_in_buckets(&p->point[i]) && has_collective(&p->point[i], p, &a))
-            seconds[i] = seconds_of(m, link, b, &a, true);
+            seconds[i] = seconds_of(m, b, &a, true);
     }
 }

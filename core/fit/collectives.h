@@ -24,9 +24,8 @@ lm_status collectives_left_out(const points *p, const split *by, sync_baseline b
 
 /**
  * The same by a given model. It also answers for algorithms and networks that it does not know.
- * `link` may replace missing measurements between nodes.
  */
-void collectives_by_model(const points *p, const collective_model *m, const interconnect *link,
-                          sync_baseline b, double *seconds);
+void collectives_by_model(const points *p, const collective_model *m, sync_baseline b,
+                          double *seconds);
 
 #endif

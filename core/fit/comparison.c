@@ -46,7 +46,7 @@ static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
     lm_status status  = seconds ? LM_OK : no_memory(err);
 
     if (!status && cal)
-        collectives_by_model(p, cal->collectives, NULL, b, seconds);
+        collectives_by_model(p, cal->collectives, b, seconds);
     else if (!status)
         status = collectives_left_out(p, by, b, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++)

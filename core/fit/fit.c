@@ -326,7 +326,7 @@ static lm_status judge_allreduces(const points *p, calibration *cal, lm_error *e
         free(predicted);
         return no_memory(err);
     }
-    collectives_by_model(p, cal->collectives, NULL, N_SYNC_BASELINES, predicted);
+    collectives_by_model(p, cal->collectives, N_SYNC_BASELINES, predicted);
     for (size_t i = 0; i < p->n_points; i++) {
         measured[n]  = point_seconds(&p->point[i], PHASE_SYNC);
         predicted[n] = predicted[i];

@@ -3,25 +3,14 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/no_memory.h"
+#include "base/settings.h"
 #include "single/busy.h"
 #include "single/whole.h"
 
 const phase singles_phases[N_SINGLES_PHASES] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE,
                                                  PHASE_INFERENCE, PHASE_STEP };
-
-/* One of the words of `settings`. */
-static bool has_setting(const char *settings, const char *word)
-{
-    const size_t n = strlen(word);
-
-    for (const char *at = settings; (at = strstr(at, word)); at += n)
-        if ((at == settings || at[-1] == ' ') && (!at[n] || at[n] == ' '))
-            return true;
-    return false;
-}
 
 layer_run singles_run(const point *pt, phase f, double multiprocessors)
 {
@@ -31,7 +20,7 @@ layer_run singles_run(const point *pt, phase f, double multiprocessors)
                         .evaluation = f == PHASE_INFERENCE,
                         .alone      = true,
                         .input_gradient  = true,
-                        .trains_inputs   = has_setting(pt->row->settings, "trains=inputs"),
+                        .trains_inputs   = setting_is(pt->row->settings, "trains", "inputs"),
                         .optimizer       = *pt->row->optimizer ? pt->row->optimizer : "momentum",
                         .multiprocessors = multiprocessors };
 }

@@ -125,7 +125,7 @@ static lm_status learn(const char *task, const learner_rows *rows, layerwise_tar
     candidate[best].mlp = perceptron(setting, rows->n, seed); /* as many rows, not epochs */
     if ((double)rows->n > setting[DRAWN] && judged->held)
         status = judge_kept(rows, &candidate[best], seed, judged, left_out, err);
-    if (!status && !(status = learner_train(rows, NULL, &candidate[best], &l, err)))
+    if (!status && !(status = learner_train(rows, &candidate[best], &l, err)))
         *out = l;
     return status;
 }

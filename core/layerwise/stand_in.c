@@ -49,7 +49,7 @@ static lm_status by_kernels(layer_asker *by, const bound_network *one, optimizer
                             double out[N_PHASES], lm_error *err)
 {
     whole_seconds   s;
-    const lm_status status = whole_by_launches(by, one, o, true, true, &s, err);
+    const lm_status status = whole_by_launches(by, one, o, true, &s, err);
 
     if (status)
         return status;

@@ -182,12 +182,9 @@ static lm_status scaled_new(const learner *l, const learner_rows *r, scaled *out
     return LM_OK;
 }
 
-static lm_status train_body(const scaled *rows, const scaled *held, const learner_options *o,
-                            learner *to, lm_error *err)
+static lm_status train_body(const scaled *rows, const learner_options *o, learner *to, lm_error *err)
 {
     const learn_rows    seen  = { rows->x, rows->y, rows->n, to->n_features };
-    const learn_rows    other = { held->x, held->y, held->n, to->n_features };
-    const learn_rows   *judge = held->n ? &other : NULL;
     const extra_options extra = { o->boost.trees, o->boost.depth, (size_t)(2 * o->boost.leaf_rows),
                                   o->boost.seed };
 
@@ -195,10 +192,10 @@ static lm_status train_body(const scaled *rows, const scaled *held, const learne
     case BODY_LINEAR: return linear_train(&seen, &to->linear, err);
     case BODY_TREES:
         return o->kind == LEARNER_EXTRA ? extra_train(&seen, &extra, &to->trees, err)
-                                        : boost_train(&seen, judge, &o->boost, &to->trees, err);
+                                        : boost_train(&seen, NULL, &o->boost, &to->trees, err);
     case BODY_MLP: break;
     }
-    return mlp_train(&seen, judge, &o->mlp, NULL, NULL, &to->mlp, err);
+    return mlp_train(&seen, NULL, &o->mlp, NULL, NULL, &to->mlp, err);
 }
 
 static lm_status learner_new(const learner_options *o, size_t n_features, learner **out,
@@ -217,27 +214,19 @@ static lm_status learner_new(const learner_options *o, size_t n_features, learne
     return LM_OK;
 }
 
-lm_status learner_train(const learner_rows *rows, const learner_rows *held,
-                        const learner_options *o, learner **out, lm_error *err)
+lm_status learner_train(const learner_rows *rows, const learner_options *o, learner **out,
+                        lm_error *err)
 {
-    scaled    seen = { 0 }, other = { 0 };
+    scaled    seen   = { 0 };
     learner  *l      = NULL;
     lm_status status = check(rows, err);
 
-    if (held && !held->n)
-        held = NULL;
-    if (!status && held && held->n_features != rows->n_features)
-        status = lm_error_set(err, LM_E_ARG, "%zu features to learn from, %zu to judge by",
-                              rows->n_features, held->n_features);
-    if (status || (held && (status = check(held, err))) ||
-        (status = learner_new(o, rows->n_features, &l, err)))
+    if (status || (status = learner_new(o, rows->n_features, &l, err)))
         return status;
     look(rows, l);
-    if (!(status = scaled_new(l, rows, &seen, err)) &&
-        !(held && (status = scaled_new(l, held, &other, err))))
-        status = train_body(&seen, &other, o, l, err);
+    if (!(status = scaled_new(l, rows, &seen, err)))
+        status = train_body(&seen, o, l, err);
     scaled_free(&seen);
-    scaled_free(&other);
     if (status)
         learner_free(l);
     else

@@ -61,12 +61,11 @@ typedef struct learner_rows {
 typedef struct learner learner;
 
 /**
- * @param held rows for early stopping of boosted trees and MLPs; NULL: none
  * @return LM_E_ARG without rows, for values out of range and options that make no sense;
  *         LM_E_UNSUPPORTED for trees without XGBoost (the text says what to install); LM_E_NOMEM
  */
-lm_status learner_train(const learner_rows *rows, const learner_rows *held,
-                        const learner_options *o, learner **out, lm_error *err);
+lm_status learner_train(const learner_rows *rows, const learner_options *o, learner **out,
+                        lm_error *err);
 void      learner_free(learner *l);
 
 learner_kind learner_kind_of(const learner *l);

@@ -111,7 +111,7 @@ static lm_status judge(const bench *b, const learner_options *o, double *told, l
     learner           *l    = NULL;
     lm_status          status;
 
-    if (!(status = learner_train(&rows, NULL, o, &l, err)))
+    if (!(status = learner_train(&rows, o, &l, err)))
         status = learner_predict(l, b->other.x, b->other.n, told, err);
     learner_free(l);
     return status;

@@ -9,13 +9,6 @@
 
 #define MIXED "mixed="
 
-static const char *settings_of(const calibration *cal)
-{
-    const char *settings = calibration_told(cal, "settings");
-
-    return settings ? settings : "";
-}
-
 static bool is_mixed(const char *word)
 {
     return !strncmp(word, MIXED, strlen(MIXED));
@@ -75,8 +68,8 @@ static int suits(const char *path, const calibration *cal, lm_dtype dtype, lm_dt
     int          how = 0;
 
     if (!machine_load(path, &other, &unread) && other->dtype == dtype &&
-        calibration_mixed(other) == mixed && same_device(cal, other))
-        how = same_settings(settings_of(cal), settings_of(other)) ? 2 : 1;
+        other->mixed == mixed && same_device(cal, other))
+        how = same_settings(calibration_settings(cal), calibration_settings(other)) ? 2 : 1;
     calibration_free(other);
     return how;
 }

@@ -19,9 +19,9 @@ static const job_curve *curve_of(const predictor *who)
  * any. */
 bool job_curve_applies(const predictor *who)
 {
-    const size_t forward = form_find(step_model_name(0), PHASE_FORWARD);
+    const size_t forward = form_find(DEFAULT_MODEL, PHASE_FORWARD);
 
-    return who->cal && who->cal->curves.n && !strcmp(who->model, step_model_name(0)) &&
+    return who->cal && who->cal->curves.n && !strcmp(who->model, DEFAULT_MODEL) &&
            !who->cal->fitted[forward].present && !who->cal->overlapping.rows && curve_of(who);
 }
 

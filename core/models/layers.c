@@ -32,7 +32,7 @@ bool layers_model_applies(const calibration *cal, const char *name)
 {
     const bool networks = fitted_of(cal, name, PHASE_FORWARD) || fitted_of(cal, name, PHASE_STEP);
 
-    if (strcmp(name, step_model_name(0)) != 0)
+    if (strcmp(name, DEFAULT_MODEL) != 0)
         return false;
     return any(cal->layers) ? composed(cal) || !networks : any(cal->operators) && !networks;
 }
@@ -108,7 +108,7 @@ static lm_status sum_layers(const predictor *who, const step_setup *s, whole_sec
                                whole ? WHOLE_LEARNED_STEPS : WHOLE_LEARNED, out, err);
     else
         status =
-            whole_by_launches(who->memo, bound, s->optimizer, true, host_is_own(who), out, err);
+            whole_by_launches(who->memo, bound, s->optimizer, host_is_own(who), out, err);
     if (!status && whole && s->program == PROGRAM_INFERENCE)
         compose_inference(who->cal->composed, out);
     else if (!status && whole)

@@ -321,7 +321,7 @@ static void stand(const layerwise_sum *found, const char *held, step_price *p)
         grounds_note(g, "a device that was not learned from", 0);
     for (size_t i = 0; i < found->others.n; i++)
         grounds_note_layers(g, found->others.of[i].type, found->others.of[i].layers,
-                            step_model_name(0));
+                            DEFAULT_MODEL);
     if (isnan(p->update.value)) {
         ledger_add(&g->ledger, CERTAINTY_ASSUMED, p->step.value);
     } else {
@@ -386,7 +386,7 @@ static predictor default_of(const predictor *who)
 {
     predictor others = *who;
 
-    others.model = step_model_name(0);
+    others.model = DEFAULT_MODEL;
     others.by    = layers_model_applies(who->cal, others.model) ? &layers_model : &linear_model;
     others.state = others.memo = NULL;
     others.scan                = NULL;
@@ -425,7 +425,7 @@ static lm_status learned_buckets(const predictor *who, const step_setup *s,
     if (!(ready = malloc((gradients->n + 1) * sizeof *ready)))
         return no_memory(err);
     gradient_schedule_by_layers(gradients, a->backward, ready);
-    status = priced_program_told(who->cal, step_model_name(0), &who->link, gradients, s->batch,
+    status = priced_program_told(who->cal, DEFAULT_MODEL, &who->link, gradients, s->batch,
                                  ready, &s->sync, out, err);
     free(ready);
     return status;

@@ -1,6 +1,6 @@
 /** The ledger of a predicted time: the share of each kind of coefficient. */
-#ifndef PREDICT_LEDGER_H
-#define PREDICT_LEDGER_H
+#ifndef MODELS_LEDGER_H
+#define MODELS_LEDGER_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -107,11 +107,11 @@ bool step_model_carried(const char *name)
     return by && (by->from_layers || formula_model_of(name)->prices);
 }
 
-const char *step_model_names(const char *between, char *text, size_t size)
+const char *step_model_names(char *text, size_t size)
 {
     *text = '\0';
     for (size_t i = 0; step_model_name(i); i++)
-        text_add(text, size, "%s%s", i ? between : "", step_model_name(i));
+        text_add(text, size, "%s%s", i ? ", " : "", step_model_name(i));
     return text;
 }
 
@@ -122,7 +122,7 @@ const step_model *step_model_of(const calibration *cal, const char *name)
 
 static lm_status take_tf32(predictor *who, const device *on, lm_error *err)
 {
-    if (who->by != &linear_model || strcmp(who->model, step_model_name(0)) != 0)
+    if (who->by != &linear_model || strcmp(who->model, DEFAULT_MODEL) != 0)
         return lm_error_set(
             err, LM_E_UNSUPPORTED,
             "tf32: only the default model predicts it, for networks that were measured as a whole");
@@ -190,7 +190,7 @@ bool predictor_includes_host(const predictor *who)
 static bool issues_one_by_one(const predictor *who)
 {
     return who->cal && who->cal->host.rows && !who->cal->host.laid &&
-           !strcmp(who->model, step_model_name(0)) && !predictor_includes_host(who);
+           !strcmp(who->model, DEFAULT_MODEL) && !predictor_includes_host(who);
 }
 
 framework_kind predictor_framework(const predictor *who)
@@ -213,7 +213,7 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
         char all[200];
 
         return lm_error_set(err, LM_E_NOTFOUND, "expected one of %s; found '%.40s'",
-                            step_model_names(", ", all, sizeof all), who->model);
+                            step_model_names(all, sizeof all), who->model);
     }
     if ((who->by == &layers_model || who->by->from_layers) &&
         (status = calibration_check_residuals(who->cal, err))) {
@@ -322,7 +322,7 @@ predictor predictor_part(const predictor *who, const step_setup *s)
 
 const char *predictor_sync_model(const predictor *who)
 {
-    return who->by->from_layers ? step_model_name(0) : who->model;
+    return who->by->from_layers ? DEFAULT_MODEL : who->model;
 }
 
 int64_t predictor_nodes(const predictor *who, int64_t devices)

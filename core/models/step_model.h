@@ -212,8 +212,8 @@ typedef struct step_model {
 const char *step_model_name(size_t i);
 /** NULL: no model of that name. */
 const step_model *step_model_find(const char *name);
-/** All names, separated by `between`: "layermeter, counts, ...". */
-const char *step_model_names(const char *between, char *text, size_t size);
+/** All names: "layermeter, counts, ...". */
+const char *step_model_names(char *text, size_t size);
 /**
  * Name of the i-th model that can be compared with points; NULL past the last. Some of them predict
  * only layers and kernels.
@@ -248,7 +248,7 @@ lm_status predictor_price(const predictor *who, const step_setup *s, step_price 
 static inline bool predictor_other_types(const predictor *who)
 {
     return who->cal && who->cal->dtype &&
-           (who->dtype != who->cal->dtype || who->mixed != calibration_mixed(who->cal));
+           (who->dtype != who->cal->dtype || who->mixed != who->cal->mixed);
 }
 /** Inference in FP8 by a file of `amp=` rows: as 16 bits, with half the bytes and FLOPs that take half as
  * long. */

@@ -1,11 +1,11 @@
 /* Automatic mixed precision: which layers run in 16 bit, and the casts between them. */
 #include "network/autocast.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "base/settings.h"
 #include "base/text.h"
 #include "layers/schema.h"
 #include "network/mixed/fp8.h"
@@ -139,20 +139,7 @@ lm_status autocast_check(const bind_options *o, lm_error *err)
 
 lm_dtype autocast_of_settings(const char *settings)
 {
-    lm_dtype type;
-    char     name[16];
-
-    for (const char *word = settings; *(word += strspn(word, " ,"));) {
-        const size_t n = strcspn(word, " ,");
-
-        if (!strncmp(word, AUTOCAST_SETTING, strlen(AUTOCAST_SETTING))) {
-            snprintf(name, sizeof name, "%.*s", (int)(n - strlen(AUTOCAST_SETTING)),
-                     word + strlen(AUTOCAST_SETTING));
-            return text_dtype(name, &type, NULL) ? 0 : type;
-        }
-        word += n;
-    }
-    return 0;
+    return setting_dtype(settings, "mixed");
 }
 
 /* ---- casts ------------------------------------------------------------------------------------ */

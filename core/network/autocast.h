@@ -71,9 +71,7 @@ lm_kernel autocast_kernel(lm_dtype half, bool widens, uint64_t elements, lm_pass
 /** Is the kernel such a cast, and does it widen? */
 bool autocast_is_cast(const lm_kernel *k, bool *widens);
 
-/** Prefix of a word in an observation's `settings`; the type follows. */
-#define AUTOCAST_SETTING "mixed="
-/** The type in such a word of `settings`; 0: there is none. */
+/** The type of "mixed=TYPE" in an observation's `settings`; 0: there is none. */
 lm_dtype autocast_of_settings(const char *settings);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/no_memory.h"
+#include "base/settings.h"
 #include "base/text.h"
 #include "device/device.h"
 
@@ -70,7 +71,7 @@ lm_status launches_from(const observations *obs, launches *out, lm_error *err)
         }
         to->tag            = row->algorithm;
         to->seconds        = row->seconds;
-        to->queued         = strstr(row->settings, "launch=queue") != NULL;
+        to->queued         = setting_is(row->settings, "launch", "queue");
         out->row[out->n++] = row;
     }
     if (!status)

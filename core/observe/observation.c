@@ -11,6 +11,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/no_memory.h"
+#include "base/settings.h"
 #include "base/text.h"
 #include "network/kernels.h"
 #include "network/optimizer.h"
@@ -576,13 +577,13 @@ bool observation_limited(const observation *row, double usual)
 
 double observation_held_mhz(const observation *row)
 {
-    const char *word = strstr(row->settings, OBSERVATION_CLOCK);
+    size_t      n;
+    const char *word = setting_value(row->settings, "clock", &n);
     char       *end;
     double      mhz;
 
-    if (!word || (word > row->settings && word[-1] != ' '))
+    if (!word)
         return NAN;
-    word += strlen(OBSERVATION_CLOCK);
     mhz = strtod(word, &end);
     return end > word && mhz > 0 ? mhz : (double)NAN;
 }

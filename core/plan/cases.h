@@ -24,10 +24,10 @@ typedef struct cases {
 } cases;
 
 /**
- * Cases of a predicted step. If a part is at a bound, overlapped_sync() computes the overlap again.
+ * Cases of a predicted step. If a part is at a bound, predict_case() computes the overlap again.
  * TIME_HALF_LINK gets the expected time, because it needs another predictor.
  *
- * @return errors of workloads_gradients() and overlapped_sync()
+ * @return errors of workloads_gradients() and predict_case()
  */
 lm_status cases_of_step(const predictor *who, const step_setup *s, const prediction *step,
                         cases *out, lm_error *err);

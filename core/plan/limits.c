@@ -3,8 +3,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/settings.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "program/rank_memory.h"
@@ -107,14 +107,11 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
 
 lm_dtype limits_mixed(const predictor *who)
 {
-    const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
-    const char *amp      = settings ? strstr(settings, "amp=") : NULL;
-
     if (who->mixed)
         return who->mixed;
-    if (!amp || who->dtype != LM_F32 || who->as_tf32 > 0)
+    if (!who->cal || who->dtype != LM_F32 || who->as_tf32 > 0)
         return 0;
-    return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
+    return setting_dtype(calibration_settings(who->cal), "amp");
 }
 
 memory_types limits_types(const predictor *who, bool laid_out)

@@ -2,8 +2,8 @@
 #include "predict/host_step.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "base/settings.h"
 static const char *file_of(const predictor *who)
 {
     return who->machine ? who->machine : "the machine file";
@@ -42,9 +42,8 @@ static void issue(const host_time *h, const host_operations *n, bool training, s
 /* Checks that measurements used CUDA graphs, or that the model has a separate host time. */
 static lm_status check_graph(const predictor *who, lm_error *err)
 {
-    const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
-
-    if (step_prices_launches(who) || (settings && strstr(settings, "launch=graph")))
+    if (step_prices_launches(who) ||
+        (who->cal && setting_is(calibration_settings(who->cal), "launch", "graph")))
         return LM_OK;
     return lm_error_set(
         err, LM_E_NOTFOUND,

@@ -527,7 +527,6 @@ static lm_status run(laid_fitting *f, laid_fit *out)
         status = judge(f, out);
     if (status)
         return status;
-    out->mape_fitted = mape_of(f, f->seconds);
     out->rows        = f->n;
     out->groups      = f->groups;
     memcpy(out->factor, f->factor, sizeof out->factor);

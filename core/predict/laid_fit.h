@@ -26,9 +26,9 @@ typedef struct laid_fit {
     double factor[N_LAID_FACTORS];
     /** groups: networks, or single steps if there are fewer than three networks */
     size_t rows, groups;
-    double mape_before, mape_fitted,
-        mape; /**< errors without factors, with factors, and in cross-validation over groups */
-    int rounds;
+    /** mean errors, %: without factors, and of groups whose rows were left out of the fit */
+    double mape_before, mape;
+    int    rounds;
 } laid_fit;
 
 /**

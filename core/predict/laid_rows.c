@@ -91,7 +91,7 @@ static lm_status read_setup(const observation *r, step_setup *out, lm_error *err
 static lm_status read_mixed(const observation *r, const calibration *cal, lm_dtype *out,
                             lm_error *err)
 {
-    const lm_dtype mine = autocast_of_settings(r->settings), its = calibration_mixed(cal);
+    const lm_dtype mine = autocast_of_settings(r->settings), its = cal->mixed;
 
     if (mine && its && mine != its)
         return lm_error_set(err, LM_E_ARG,

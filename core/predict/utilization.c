@@ -2,22 +2,22 @@
 #include "predict/utilization.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "base/settings.h"
 #include "device/device.h"
 #include "network/metrics.h"
 #include "network/timeline.h"
 
 static double peak_of(const device *d, const predictor *who)
 {
-    const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
+    const char *settings = who->cal ? calibration_settings(who->cal) : NULL;
 
     if (who->as_tf32 > 0)
         return d->figure[DEVICE_TF32];
-    if (who->dtype == LM_F32 && !who->mixed && settings &&
-        (strstr(settings, "math=tf32") || strstr(settings, "math=torch")))
+    if (who->dtype == LM_F32 && !who->mixed &&
+        (setting_is(settings, "math", "tf32") || setting_is(settings, "math", "torch")))
         return d->figure[DEVICE_TF32];
     return device_peak(d, predictor_product_dtype(who));
 }

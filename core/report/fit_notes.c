@@ -126,11 +126,11 @@ static void print_limits(const assembly *a)
     const limit_curves *l    = a->cal ? &a->cal->limits : NULL;
     const char         *path = a->obs ? a->obs->path : "";
 
-    if (a->limits.unkept)
+    if (a->limits_unkept)
         fprintf(stderr,
                 "layermeter: %s: %zu row%s drew more than the power limit, which the device cannot "
                 "keep: left out\n",
-                path, a->limits.unkept, a->limits.unkept == 1 ? "" : "s");
+                path, a->limits_unkept, a->limits_unkept == 1 ? "" : "s");
     if (l && l->n)
         fprintf(
             stderr,

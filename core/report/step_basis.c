@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "models/paleo_step.h"
@@ -86,16 +87,17 @@ static void begin_note(const char *label, FILE *out)
 /* "f32 with autocast to f16, NHWC": types and memory format of the measurements. */
 static void print_measured_types(const calibration *cal, FILE *out)
 {
-    const char    *memory  = strstr(calibration_settings(cal), "layout=");
-    const lm_dtype dtype   = cal->dtype ? cal->dtype : LM_F32;
-    const lm_dtype product = calibration_product_dtype(cal);
+    const char    *settings = calibration_settings(cal);
+    const lm_dtype dtype    = cal->dtype ? cal->dtype : LM_F32;
+    const lm_dtype product  = calibration_product_dtype(cal);
     char           types[TYPES_TEXT];
+    size_t         n;
 
     fputs(types_print(dtype, product == dtype ? 0 : product, types), out);
     if (calibration_rate_dtype(cal) == DTYPE_TF32)
         fputs(" with products in tf32", out);
-    if (memory)
-        fprintf(out, ", %s", !strncmp(memory + 7, "nhwc", 4) ? "NHWC" : "NCHW");
+    if (setting_value(settings, "layout", &n))
+        fputs(setting_is(settings, "layout", "nhwc") ? ", NHWC" : ", NCHW", out);
 }
 
 /* Source of the measurements, if the machine file names it. */
@@ -141,7 +143,7 @@ static void print_dtype(const predictor *who, const prediction *p, const char *l
         out,
         "%s: %s was not measured: times are assumed from those in %s, with bounds wider by x %.2g",
         file_of(who), types_print(who->dtype, who->mixed, asked),
-        types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
+        types_print(who->cal->dtype, who->cal->mixed, has), DTYPE_DOUBT);
     if (who->measured_so)
         fprintf(out, "; --machine %s has it measured", who->measured_so);
     fputc('\n', out);

@@ -42,13 +42,12 @@ lm_status whole_predict(layer_asker *by, const bound_network *net, const char *u
 /**
  * The same from measured single launches: all kernels of a pass in a stream (launch.h).
  *
- * @param o       optimizer of the update
- * @param learned use residuals
- * @param host    false: launches are replayed, so the host's floors are 0
+ * @param o    optimizer of the update
+ * @param host false: launches are replayed, so the host's floors are 0
  * @param out     parts for composed.h stay 0
  * @return LM_E_NOTFOUND for a kernel without a price; LM_E_UNSUPPORTED: see optimizer_update()
  */
-lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool learned,
-                            bool host, whole_seconds *out, lm_error *err);
+lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool host,
+                            whole_seconds *out, lm_error *err);
 
 #endif

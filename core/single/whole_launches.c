@@ -10,7 +10,7 @@
 typedef struct walk {
     layer_asker         *asker;
     const bound_network *net;
-    bool                 learned, host;
+    bool                 host;
     stream_cost          sum[N_TERM_PHASES];
     double               by[N_TERM_PHASES][N_RESOURCES + 1];
     lm_status            status;
@@ -33,7 +33,7 @@ static void add_kernel(void *context, size_t layer, term_phase phase, const lm_k
 
     (void)chain;
     if (!w->status)
-        w->status = launch_cost_of(w->asker, k, "", w->learned, &cost, w->err);
+        w->status = launch_cost_of(w->asker, k, "", true, &cost, w->err);
     if (w->status)
         return;
     if (isnan(cost.work) || layer_model_busy(w->asker, &s, &run, by_resource, by, NULL)) {
@@ -62,10 +62,10 @@ static void share_out(const walk *w, term_phase p, double to[N_RESOURCES])
         to[r] += stream_seconds(&w->sum[p]) * w->by[p][r] / sum;
 }
 
-lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool learned,
-                            bool host, whole_seconds *out, lm_error *err)
+lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool host,
+                            whole_seconds *out, lm_error *err)
 {
-    walk      w      = { .asker = by, .net = net, .learned = learned, .host = host, .err = err };
+    walk      w      = { .asker = by, .net = net, .host = host, .err = err };
     lm_status status = terms_visit(net, o, add_kernel, &w, err);
 
     if (status || w.status)

@@ -378,8 +378,7 @@ lm_status watch_observation(const watch_plan *p, const watch_summary *s, observa
     out->clock_mhz   = clean ? s->clean_means.clock_mhz : s->means.clock_mhz;
     out->power_w     = clean ? s->clean_means.watts : s->means.watts;
     if (*p->mixed)
-        out->settings =
-            strcmp(p->mixed, "f16") != 0 ? AUTOCAST_SETTING "bf16" : AUTOCAST_SETTING "f16";
+        out->settings = strcmp(p->mixed, "f16") != 0 ? "mixed=bf16" : "mixed=f16";
     out->flags = clean || !watch_throttled(&s->means, s->usual_mhz) ? "" : "throttled";
     return text_dtype(p->dtype, &out->dtype, err);
 }

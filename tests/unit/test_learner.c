@@ -86,7 +86,7 @@ static void products_are_learned(void **state)
 
             if (!learner_available(k))
                 continue;
-            assert_int_equal(learner_train(&rows, NULL, &o, &l, NULL), LM_OK);
+            assert_int_equal(learner_train(&rows, &o, &l, NULL), LM_OK);
             assert_int_equal(learner_kind_of(l), k);
             assert_int_equal(learner_is_log(l), log);
             assert_int_equal(learner_n_features(l), 3);
@@ -113,7 +113,7 @@ static void extra_trees_cut_at_a_step(void **state)
         x[i] = i;
         y[i] = i < 20 ? 1 : 3;
     }
-    assert_int_equal(learner_train(&(learner_rows){ x, y, NULL, 40, 1 }, NULL, &o, &l, NULL),
+    assert_int_equal(learner_train(&(learner_rows){ x, y, NULL, 40, 1 }, &o, &l, NULL),
                      LM_OK);
     assert_int_equal(learner_predict(l, asked, 2, told, NULL), LM_OK);
     assert_close(told[0], 1, 1e-5);
@@ -121,7 +121,7 @@ static void extra_trees_cut_at_a_step(void **state)
     learner_free(l);
     for (int i = 0; i < 40; i++)
         x[i] = 7;
-    assert_int_equal(learner_train(&(learner_rows){ x, y, NULL, 40, 1 }, NULL, &o, &l, NULL),
+    assert_int_equal(learner_train(&(learner_rows){ x, y, NULL, 40, 1 }, &o, &l, NULL),
                      LM_OK);
     assert_int_equal(learner_predict(l, asked, 2, told, NULL), LM_OK);
     assert_close(told[0], 2, 1e-5);
@@ -138,7 +138,7 @@ static void nothing_is_told_far_from_what_was_seen(void **state)
     double                told[3];
 
     (void)state;
-    assert_int_equal(learner_train(&rows, NULL, &o, &l, NULL), LM_OK);
+    assert_int_equal(learner_train(&rows, &o, &l, NULL), LM_OK);
     assert_int_equal(learner_predict(l, far, 3, told, NULL), LM_OK);
     assert_close(told[0], 0.1, 1e-12);
     assert_close(told[1], 2.5, 1e-12);
@@ -163,8 +163,8 @@ static void text_holds_all_of_it(void **state)
             continue;
         o.boost.trees = 5;
         o.mlp.epochs  = 3;
-        assert_int_equal(learner_train(&rows, NULL, &o, &l, NULL), LM_OK);
-        assert_int_equal(learner_train(&rows, NULL, &o, &twin, NULL), LM_OK);
+        assert_int_equal(learner_train(&rows, &o, &l, NULL), LM_OK);
+        assert_int_equal(learner_train(&rows, &o, &twin, NULL), LM_OK);
         text  = learner_written(l);
         other = learner_written(twin);
         assert_string_equal(text, other);
@@ -233,14 +233,14 @@ static void bad_rows_are_refused(void **state)
     lm_error              err  = { LM_OK, "" };
 
     (void)state;
-    assert_int_equal(learner_train(&rows, NULL, &o, &l, &err), LM_E_ARG);
+    assert_int_equal(learner_train(&rows, &o, &l, &err), LM_E_ARG);
     assert_string_equal(err.text, "row 2: 0 to be told, expected more than 0");
     y[1] = 1;
     x[0] = NAN;
-    assert_int_equal(learner_train(&rows, NULL, &o, &l, &err), LM_E_ARG);
+    assert_int_equal(learner_train(&rows, &o, &l, &err), LM_E_ARG);
     assert_string_equal(err.text, "row 1: feature 1 is nan");
     rows.n = 0;
-    assert_int_equal(learner_train(&rows, NULL, &o, &l, &err), LM_E_ARG);
+    assert_int_equal(learner_train(&rows, &o, &l, &err), LM_E_ARG);
     assert_string_equal(err.text, "0 rows of 1 features to learn from");
 }
 
