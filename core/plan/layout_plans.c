@@ -110,7 +110,7 @@ static lm_status predict_one(const layout_asked *a, const layout_question *q, la
     f->bytes = bytes;
     if (status || isfinite(q->room)) /* the search already asked for the bytes */
         return status;
-    if (!(status = layout_memory(a, &f->layout, &f->bytes, err)))
+    if (!(status = layout_memory(a, &f->layout, NULL, &f->bytes, err)))
         f->bytes += q->overhead;
     return status;
 }
@@ -287,22 +287,4 @@ void layout_plans_free(layout_plans *p)
     free(p->plan);
     free(p->counts);
     *p = (layout_plans){ .plan = NULL };
-}
-
-lm_status layout_plan_tasks(const plan_job *job, const layout_plan *p, pipeline_take take_one,
-                            void *by, lm_error *err)
-{
-    layout_question q      = question_of(job, p->machine, p->nodes, 1, p->found.layout.micro_batch);
-    layout_tables  *t      = NULL;
-    lm_status       status = layout_tables_new(job->side[p->machine].who, job->net, job->reg,
-                                               &job->question.setup, &t, err);
-
-    if (!status) {
-        const layout_prices prices = layout_tables_prices(t);
-
-        layout_tables_ask(t, q.ranks, &q);
-        status = layouts_tasks(&q, &prices, &p->found.layout, take_one, by, err);
-    }
-    layout_tables_free(t);
-    return status;
 }

@@ -60,8 +60,4 @@ lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro
                             layout_plans *out, lm_error *err);
 void      layout_plans_free(layout_plans *p);
 
-/** The tasks of a plan's pipeline. As pipeline_run(). */
-lm_status layout_plan_tasks(const plan_job *job, const layout_plan *p, pipeline_take take, void *by,
-                            lm_error *err);
-
 #endif

@@ -393,20 +393,6 @@ lm_status layout_seconds(layout_pricing *p, const layout *l, double bound, layou
     return LM_OK;
 }
 
-lm_status layout_run(layout_pricing *p, const layout *l, pipeline_take take, void *by,
-                     lm_error *err)
-{
-    pipeline_question q = layout_pipeline(l);
-    double            step;
-    lm_status         status = layout_take(p, l, err);
-
-    if (status)
-        return status;
-    fill_stages(p, l);
-    q.stage = p->stage;
-    return pipeline_run(&q, &step, NULL, take, by, err);
-}
-
 /* ---- one alone ---- */
 
 static lm_status check(const layout *l, lm_error *err)
@@ -429,20 +415,6 @@ lm_status layouts_price(const layout_question *q, const layout_prices *prices, c
     layout_pricing_begin(&p, q, prices);
     if (!(status = layout_seconds(&p, l, INFINITY, out, err)))
         out->bytes = layout_bytes(&p, l);
-    layout_pricing_end(&p);
-    return status;
-}
-
-lm_status layouts_tasks(const layout_question *q, const layout_prices *prices, const layout *l,
-                        pipeline_take take, void *by, lm_error *err)
-{
-    layout_pricing p;
-    lm_status      status = check(l, err);
-
-    if (status)
-        return status;
-    layout_pricing_begin(&p, q, prices);
-    status = layout_run(&p, l, take, by, err);
     layout_pricing_end(&p);
     return status;
 }

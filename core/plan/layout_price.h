@@ -112,8 +112,4 @@ lm_status layout_least(layout_pricing *p, const layout *l, double *out, lm_error
 lm_status layout_seconds(layout_pricing *p, const layout *l, double bound, layout_found *out,
                          lm_error *err);
 
-/** The tasks of its pipeline. */
-lm_status layout_run(layout_pricing *p, const layout *l, pipeline_take take, void *by,
-                     lm_error *err);
-
 #endif

@@ -140,10 +140,6 @@ void      layouts_free(layout_search *s);
 lm_status layouts_price(const layout_question *q, const layout_prices *prices, const layout *l,
                         layout_found *out, lm_error *err);
 
-/** The tasks of its pipeline. As pipeline_run(). */
-lm_status layouts_tasks(const layout_question *q, const layout_prices *prices, const layout *l,
-                        pipeline_take take, void *by, lm_error *err);
-
 /** Seconds of its step with these factors on compute and on messages. */
 double layouts_at(const layout_found *f, double pass, double message);
 /**

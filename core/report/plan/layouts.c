@@ -378,42 +378,25 @@ static bool row_shown(const layout_plans *p, const layout_choice *of, const layo
            in_full(p, of, r->plan.machine, r->nodes);
 }
 
-/* The search's sums tell the tasks of a stage: drawn as long as its predicted passes are. */
-static void stretch(const layout_found *f, timeline_tasks *tasks)
+static layout_asked asked_of(const plan_job *job, const layout_plan *p)
 {
-    const double passes = f->step - f->share[SHARE_DATA] - f->share[SHARE_UPDATE];
-    double       end    = 0;
-
-    for (size_t i = 0; i < tasks->n; i++)
-        end = fmax(end, tasks->task[i].end);
-    for (size_t i = 0; i < tasks->n; i++) {
-        tasks->task[i].start *= passes / end;
-        tasks->task[i].end *= passes / end;
-    }
+    return (layout_asked){ job->side[p->machine].who, job->net, job->reg, &job->question.setup,
+                           p->nodes };
 }
 
 static lm_status draw(const plan_job *job, const layout_plan *p, const char *path, lm_error *err)
 {
-    timeline_tasks   tasks = { .task = NULL };
-    timeline_picture picture;
-    char             words[LAYOUT_TEXT];
-    lm_status        status = layout_plan_tasks(job, p, timeline_tasks_take, &tasks, err);
+    const layout_asked a = asked_of(job, p);
+    step_setup         s;
+    prediction         step;
+    char               words[LAYOUT_TEXT];
+    lm_status          status = layout_step(&a, &p->found.layout, &s, err);
 
-    if (!status) {
-        stretch(&p->found, &tasks);
-        snprintf(tasks.title, sizeof tasks.title, "%.100s, %s: a step", job->network,
-                 layout_print(&p->found.layout, words));
-        picture =
-            (timeline_picture){ .title  = tasks.title,
-                                .ranks  = p->found.layout.pp,
-                                .task   = tasks.task,
-                                .n      = tasks.n,
-                                .behind = p->found.share[SHARE_DATA] + p->found.share[SHARE_UPDATE],
-                                .step   = p->found.step };
-        status = timeline_draw(path, &tasks, &picture, err);
-    }
-    free(tasks.task);
-    return status;
+    if (!status)
+        status = predict_step(a.who, &s, &step, err);
+    return status ? status
+                  : timeline_draw_step(path, a.who, &s, &step,
+                                       layout_print(&p->found.layout, words), err);
 }
 
 static lm_status row_of(const plan_job *job, const layout_plan *p, int64_t tokens, layout_row *out,
@@ -421,7 +404,7 @@ static lm_status row_of(const plan_job *job, const layout_plan *p, int64_t token
 {
     const training    *t    = &job->question.training;
     const plan_side   *side = &job->side[p->machine];
-    const layout_asked a    = { side->who, job->net, job->reg, &job->question.setup, p->nodes };
+    const layout_asked a    = asked_of(job, p);
     step_setup         s;
     prediction         step;
     lm_status          status = LM_OK;
