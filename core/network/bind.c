@@ -13,12 +13,19 @@
 #include "network/layer.h"
 #include "network/tied.h"
 
+/* What a layer's type told, before the exchanges of ranks changed it. */
+typedef struct told_layer {
+    const lm_tensor *output;
+    lm_cost          cost;
+} told_layer;
+
 typedef struct binding {
     bound_network       *out;
     const network       *net;
     const registry      *reg;
     host_sink            sink;
     sharding             sharding;
+    told_layer          *told; /* of each layer */
     bool                 shared;    /* one rank's part is bound */
     char                 sizes[80]; /* of an input replaced by one of another rank; or empty */
     const bound_network *like;      /* earlier binding with types and keys to reuse; or NULL */
@@ -211,41 +218,103 @@ static lm_status emit(binding *b, bound_layer *l, const host_layer *view)
     return LM_OK;
 }
 
+/* A loss in evaluation: it does not belong to a sample. */
+static bool is_skipped(const binding *b, const lm_tensor *output)
+{
+    return b->out->options.evaluation && output->rank == 0;
+}
+
+/* Asks the type for outputs, weights, kernels and cost. */
+static lm_status ask_layer(binding *b, bound_layer *l, host_layer *view, told_layer *told)
+{
+    const lm_layer_type *type   = &l->entry->type;
+    lm_tensor           *output = arena_array(b->out->arena, type->n_outputs, sizeof *output);
+    lm_status            status;
+
+    if (!output)
+        return no_memory(b->err);
+    if ((status = layer_infer(l->entry, view, output)))
+        return status;
+    told->output = output;
+    l->cost.size = sizeof l->cost;
+    if (is_skipped(b, output)) {
+        l->lowered = true;
+    } else {
+        if ((status = emit(b, l, view)))
+            return status;
+        if ((status = type->cost(&view->layer, &l->cost)))
+            return layer_explained(status, b->err);
+    }
+    status     = check_cost(b, l);
+    told->cost = l->cost;
+    return status;
+}
+
+#define TWIN_REACH 64 /* layers between twins: more than a block of repeated layers has */
+
+/* An earlier layer of the same type, parameters and inputs: most networks repeat blocks. Its type
+ * would tell the same, because callbacks are pure. NULL: there is none. */
+static const bound_layer *twin_of(const binding *b, const bound_layer *l)
+{
+    const size_t at    = (size_t)(l - b->out->layer);
+    const size_t first = at > TWIN_REACH ? at - TWIN_REACH : 0;
+
+    for (size_t i = at; i-- > first;) {
+        const bound_layer *t = &b->out->layer[i];
+
+        if (t->entry == l->entry && t->n_inputs == l->n_inputs && !is_source(l) &&
+            t->decl->frozen == l->decl->frozen &&
+            !memcmp(t->input, l->input, l->n_inputs * sizeof *l->input) &&
+            !memcmp(t->wants_gradient, l->wants_gradient, l->n_inputs) &&
+            !memcmp(t->param, l->param, l->entry->type.n_params * sizeof *l->param))
+            return t;
+    }
+    return NULL;
+}
+
+static void take_from(bound_layer *l, const bound_layer *twin, const told_layer *told)
+{
+    l->weights   = twin->weights;
+    l->n_weights = twin->n_weights;
+    l->trained   = twin->trained;
+    l->lowered   = twin->lowered;
+    l->cost      = told->cost;
+    memcpy(l->kernels, twin->kernels, sizeof l->kernels);
+    memcpy(l->n_kernels, twin->n_kernels, sizeof l->n_kernels);
+}
+
 static lm_status bind_layer(binding *b, bound_layer *l)
 {
     const lm_layer_type *type          = &l->entry->type;
     const bool           layer_by_type = !(type->flags & (LM_FUNCTIONAL | LM_SOURCE));
+    told_layer          *told          = &b->told[l - b->out->layer];
+    const bound_layer   *twin;
     lm_tensor           *output;
     host_layer           h;
-    bool                 skip;
     lm_status            status = gather_inputs(b, l);
 
     if (status)
         return status;
-    output = arena_array(b->out->arena, type->n_outputs, sizeof *output);
-    if (!output)
-        return no_memory(b->err);
     h = layer_view(l->entry, l->decl->name, l->param, l->input, l->n_inputs, b->out->options.dtype,
                    b->err);
     h.layer.wants_gradient = l->wants_gradient;
     if (b->shared && (status = sharding_enter(&b->sharding, l, &h)))
         return status;
-    if ((status = layer_infer(l->entry, &h, output)))
-        return status;
-    skip = b->out->options.evaluation && output->rank == 0; /* a loss does not belong to a sample */
-    if (!skip && (status = emit(b, l, &h)))
+    if ((twin = twin_of(b, l))) {
+        *told = b->told[twin - b->out->layer];
+        take_from(l, twin, told);
+    } else if ((status = ask_layer(b, l, &h, told)))
         return status;
     l->counted   = l->decl->counted == NET_COUNTED_AS_TYPE ? layer_by_type
                                                            : l->decl->counted == NET_COUNTED_YES;
-    l->output    = output;
+    l->output    = told->output;
     l->n_outputs = type->n_outputs;
-    l->cost.size = sizeof l->cost;
-    l->lowered |= skip;
-    if (!skip && (status = type->cost(&h.layer, &l->cost)))
-        return layer_explained(status, b->err);
-    if ((status = check_cost(b, l)))
-        return status;
-    return b->shared && !skip ? sharding_leave(&b->sharding, l, output) : LM_OK;
+    if (!b->shared || is_skipped(b, l->output))
+        return LM_OK;
+    if (!(output = arena_copy(b->out->arena, told->output, l->n_outputs, sizeof *output)))
+        return no_memory(b->err);
+    l->output = output;
+    return sharding_leave(&b->sharding, l, output);
 }
 
 /* ---- shared parameters ---- */
@@ -451,7 +520,8 @@ static lm_status bind_plain(const network *net, const registry *reg, const bind_
     b.out  = a ? arena_alloc(a, sizeof *b.out) : NULL;
     if (b.out)
         b.out->layer = arena_array(a, b.net->n_layers + 1, sizeof *b.out->layer);
-    if (!b.out || !b.out->layer)
+    b.told = calloc(b.net->n_layers + 1, sizeof *b.told);
+    if (!b.out || !b.out->layer || !b.told)
         status = no_memory(b.err);
     if (status)
         goto out;
@@ -479,6 +549,7 @@ static lm_status bind_plain(const network *net, const registry *reg, const bind_
         status = settle_evaluation(&b);
 out:
     host_sink_free(&b.sink);
+    free(b.told);
     if (status) {
         network_free(own);
         arena_free(a);
@@ -499,6 +570,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
 
     single.mixed = lower.mixed = 0;
     lower.dtype                = autocast_half(options->mixed);
+    lower.checked              = true; /* by the binding in f32 */
     if (status || (status = bind_plain(net, reg, &single, &full, err)))
         return status;
     if (options->mixed && !(status = bind_plain(net, reg, &lower, &half, err)))
