@@ -325,43 +325,41 @@ static rank_memory asked(const question *q, const bind_options *bind, layout *l)
     *l = *q->l;
     if (l->global_batch && bind->batch > 1)
         l->accumulation = (l->accumulation - 1) / bind->batch + 1;
-    return (rank_memory){ q->net, q->reg, bind, &q->a->memory, l, q->a->stage };
+    return (rank_memory){ .net   = q->net,
+                          .reg   = q->reg,
+                          .bind  = bind,
+                          .how   = &q->a->memory,
+                          .l     = q->a->layout.given ? l : NULL,
+                          .stage = q->a->stage };
 }
 
 static lm_status measure(const question *q, int64_t batch, memory_use *out, memory_of_layer *layer,
                          int64_t *rank, lm_error *err)
 {
     bind_options at = q->a->bind;
+    layout       l;
+    rank_memory  m;
 
     at.batch = batch;
-    if (q->a->layout.given) {
-        layout            l;
-        const rank_memory m = asked(q, &at, &l);
-
-        return rank_memory_of(&m, out, rank, layer, err);
-    }
-    return memory_of_step(q->net, q->reg, &at, &q->a->memory, out, layer, err);
+    m        = asked(q, &at, &l);
+    return rank_memory_of(&m, out, rank, layer, err);
 }
 
 static lm_status find_largest(question *q, answer *a, lm_error *err)
 {
     layout            l;
-    const rank_memory m     = asked(q, &q->a->bind, &l);
-    const rank_memory alone = { q->net, q->reg, &q->a->bind, &q->a->memory, NULL, 0 };
+    const rank_memory m = asked(q, &q->a->bind, &l);
     const uint64_t    room =
         room_allowed((uint64_t)q->a->room, q->a->overhead > 0, room_reserved(&q->a->memory));
     int64_t   rank;
-    lm_status status = q->a->layout.given
-                           ? rank_memory_largest(&m, room, &a->largest, err)
-                           : memory_largest_batch(q->net, q->reg, &q->a->bind, &q->a->memory, room,
-                                                  &a->largest, err);
+    lm_status status = rank_memory_largest(&m, room, &a->largest, err);
 
     if (!status && a->largest)
         status = measure(q, a->largest, &a->at_largest, NULL, &rank, err);
     if (!status && a->largest < MEMORY_BATCH_MAX)
         status = measure(q, a->largest + 1, &a->beyond, NULL, &rank, err);
     if (!status && !a->largest)
-        room_remedy(q->a->layout.given ? &m : &alone, (uint64_t)q->a->room, a->remedy);
+        room_remedy(&m, (uint64_t)q->a->room, a->remedy);
     if (!status && !option_given(q->o, &q->a->batch) && !q->a->layout.layout.micro_batch)
         q->largest = a->largest;
     return status;

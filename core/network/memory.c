@@ -119,25 +119,35 @@ static lm_status walk_open(walk *w)
     return LM_OK;
 }
 
-static lm_status bind_both(const network *net, const registry *reg, const bind_options *b,
-                           lm_dtype mixed, bound_network **full, bound_network **half,
-                           lm_error *err)
+lm_status memory_bind(const network *net, const registry *reg, const bind_options *b,
+                      lm_dtype mixed, memory_binding *out, lm_error *err)
 {
     bind_options single = *b, lower = *b;
-    lm_status    status = LM_OK;
+    lm_status    status;
 
+    *out         = (memory_binding){ .net = net };
     single.mixed = mixed ? mixed : b->mixed;
     if (single.mixed && (status = autocast_check(&single, err)))
         return status;
-    mixed        = single.mixed;
-    lower.dtype  = autocast_half(mixed);
+    mixed         = single.mixed;
+    lower.dtype   = autocast_half(mixed);
+    lower.checked = true; /* by the binding in f32 */
     single.mixed = lower.mixed = 0;
-    status                     = bind_network(net, reg, &single, full, err);
+    status                     = bind_network(net, reg, &single, &out->full, err);
     if (!status && mixed)
-        status = bind_network(net, reg, &lower, half, err);
-    if (!status)
-        (*full)->options.mixed = mixed; /* the walk needs both types, not the joined network */
+        status = bind_network(net, reg, &lower, &out->half, err);
+    if (status)
+        memory_unbind(out);
+    else
+        out->full->options.mixed = mixed; /* the walk needs both types, not the joined network */
     return status;
+}
+
+void memory_unbind(memory_binding *b)
+{
+    bound_network_free(b->full);
+    bound_network_free(b->half);
+    *b = (memory_binding){ .net = NULL };
 }
 
 /* Further results that the caller wants; NULL: not wanted. */
@@ -164,17 +174,17 @@ static size_t layer_named(const network *net, const char *name, size_t l)
     return l;
 }
 
-static lm_status follow_bound(const network *net, const bound_network *full,
-                              const bound_network *half, const memory_options *o, memory_use *out,
-                              const wanted *also, lm_error *err)
+static lm_status follow(const memory_binding *of, const memory_options *o, memory_use *out,
+                        const wanted *also, lm_error *err)
 {
-    memory_use use = { 0 };
-    walk       w   = { .o = o, .full = full, .half = half, .arena = arena_new(), .err = err };
-    lm_status  status;
+    const network *net = of->net;
+    memory_use     use = { 0 };
+    walk      w = { .o = o, .full = of->full, .half = of->half, .arena = arena_new(), .err = err };
+    lm_status status;
 
-    w.n_layers = full->n_layers;
+    w.n_layers = w.full->n_layers;
     w.layer    = w.arena ? arena_array(w.arena, w.n_layers + 1, sizeof *w.layer) : NULL;
-    status     = w.layer ? timeline_make(full, o->recompute, w.arena, &w.t, err) : no_memory(err);
+    status     = w.layer ? timeline_make(w.full, o->recompute, w.arena, &w.t, err) : no_memory(err);
     if (!status)
         status = walk_open(&w);
     if (!status)
@@ -188,7 +198,7 @@ static lm_status follow_bound(const network *net, const bound_network *full,
     for (size_t l = 0; also->layer && l < net->n_layers; l++)
         also->layer[l] = (memory_of_layer){ 0 }; /* for layers that only training has */
     for (size_t l = 0, at = 0; also->layer && l < w.n_layers; l++, at++) {
-        at              = layer_named(net, full->layer[l].decl->name, at);
+        at              = layer_named(net, w.full->layer[l].decl->name, at);
         also->layer[at] = w.layer[l];
     }
     if (also->moment) {
@@ -202,31 +212,23 @@ out:
     return status;
 }
 
-static lm_status follow_step(const network *net, const registry *reg, const bind_options *b,
-                             const memory_options *o, memory_use *out, const wanted *also,
-                             lm_error *err)
+lm_status memory_follow(const memory_binding *of, const memory_options *o, memory_use *out,
+                        memory_of_layer *layer, lm_error *err)
 {
-    bound_network *full = NULL, *half = NULL;
-    lm_status      status = bind_both(net, reg, b, o->mixed, &full, &half, err);
-
-    if (!status)
-        status = follow_bound(net, full, half, o, out, also, err);
-    bound_network_free(full);
-    bound_network_free(half);
-    return status;
+    return follow(of, o, out, &(wanted){ .layer = layer }, err);
 }
 
-lm_status memory_of_stages(const network *net, const registry *reg, const bind_options *b,
-                           const memory_options *o, size_t n, memory_use *out, lm_error *err)
+static lm_status bind_and_follow(const network *net, const registry *reg, const bind_options *b,
+                                 const memory_options *o, memory_use *out, const wanted *also,
+                                 lm_error *err)
 {
-    const wanted   nothing = { .layer = NULL };
-    bound_network *full = NULL, *half = NULL;
-    lm_status      status = n ? bind_both(net, reg, b, o->mixed, &full, &half, err) : LM_OK;
+    memory_binding bound;
+    lm_status      status = memory_bind(net, reg, b, o->mixed, &bound, err);
 
-    for (size_t i = 0; i < n && !status; i++)
-        status = follow_bound(net, full, half, &o[i], &out[i], &nothing, err);
-    bound_network_free(full);
-    bound_network_free(half);
+    if (status)
+        return status;
+    status = follow(&bound, o, out, also, err);
+    memory_unbind(&bound);
     return status;
 }
 
@@ -234,26 +236,14 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
                          const memory_options *o, memory_use *out, memory_of_layer *layer,
                          lm_error *err)
 {
-    const wanted also = { .layer = layer };
-
-    return follow_step(net, reg, b, o, out, &also, err);
-}
-
-lm_status memory_of_bound(const network *net, const bound_network *bound, const memory_options *o,
-                          memory_use *out, memory_of_layer *layer, lm_error *err)
-{
-    const wanted also = { .layer = layer };
-
-    return follow_bound(net, bound, NULL, o, out, &also, err);
+    return bind_and_follow(net, reg, b, o, out, &(wanted){ .layer = layer }, err);
 }
 
 lm_status memory_over_step(const network *net, const registry *reg, const bind_options *b,
                            const memory_options *o, memory_use *out, memory_moment **moment,
                            size_t *n, lm_error *err)
 {
-    const wanted also = { .moment = moment, .n_moments = n };
-
-    return follow_step(net, reg, b, o, out, &also, err);
+    return bind_and_follow(net, reg, b, o, out, &(wanted){ .moment = moment, .n_moments = n }, err);
 }
 
 lm_status memory_largest_batch(const network *net, const registry *reg, const bind_options *b,

@@ -141,13 +141,20 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
                          const memory_options *o, memory_use *out, memory_of_layer *layer,
                          lm_error *err);
 
-/** memory_of_step() for a network that is bound already, without `mixed`. */
-lm_status memory_of_bound(const network *net, const bound_network *bound, const memory_options *o,
-                          memory_use *out, memory_of_layer *layer, lm_error *err);
+/** A network bound for its memory. Autocast needs both types, not the joined network. */
+typedef struct memory_binding {
+    const network        *net;
+    struct bound_network *full, *half; /**< half NULL: no autocast */
+} memory_binding;
 
-/** memory_of_step() for each of n options, which may differ only in `stage` and `shares`. */
-lm_status memory_of_stages(const network *net, const registry *reg, const bind_options *b,
-                           const memory_options *o, size_t n, memory_use *out, lm_error *err);
+/** Binds a network, with autocast to `mixed` or to b->mixed. Errors of memory_of_step(). */
+lm_status memory_bind(const network *net, const registry *reg, const bind_options *b,
+                      lm_dtype mixed, memory_binding *out, lm_error *err);
+void      memory_unbind(memory_binding *b);
+
+/** memory_of_step() of a bound network. o->mixed is not read. */
+lm_status memory_follow(const memory_binding *of, const memory_options *o, memory_use *out,
+                        memory_of_layer *layer, lm_error *err);
 
 /** Live memory at one event of a step. */
 typedef struct memory_moment {

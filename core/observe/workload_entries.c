@@ -111,24 +111,21 @@ lm_status entry_bind_again(workloads *w, const entry *e, int64_t batch, bound_ne
     return LM_OK;
 }
 
-lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
-                         net_counts *out, pass_terms *terms, lm_error *err)
+static lm_status entry_count_at(const workloads *w, entry *e, int64_t batch,
+                                const bound_network *like, net_counts *out, bound_network **bound,
+                                lm_error *err)
 {
-    bound_network *bound;
-    lm_status      status = entry_bind(w, e, batch, first ? *first : NULL, &bound, err);
+    lm_status status = entry_bind(w, e, batch, like, bound, err);
 
     if (status)
         return status;
-    status = metrics_of_network(bound, NULL, &out->metrics, err);
-    if (!status && terms)
-        status = terms_of_network(bound, &term_settings_default, OPTIMIZER_MOMENTUM, terms, err);
-    memcpy(e->in_use, bound->input, sizeof e->in_use);
+    memcpy(e->in_use, (*bound)->input, sizeof e->in_use);
     e->counted = true;
-    e->tokens  = metrics_tokens(bound) > 0;
-    if (first && !*first)
-        *first = bound;
-    else
-        bound_network_free(bound);
+    e->tokens  = metrics_tokens(*bound) > 0;
+    if ((status = metrics_of_network(*bound, NULL, &out->metrics, err))) {
+        bound_network_free(*bound);
+        *bound = NULL;
+    }
     return status;
 }
 
@@ -141,14 +138,16 @@ static void grow(const double *first, const double *second, growing_pass *out)
 }
 
 void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *second,
-                      const term_settings *settings, optimizer o, terms_at *t)
+                      const term_settings *settings, optimizer o)
 {
+    terms_at *t = e->terms;
+
     grow(first->forward, second->forward, &t->forward);
     grow(first->backward, second->backward, &t->backward);
     grow(first->update, second->update, &t->update);
     t->settings = *settings;
     t->o        = o;
-    e->terms    = t;
+    t->known    = true;
 }
 
 static const char *input_of(const workload_name *of)
@@ -186,25 +185,37 @@ static lm_status entry_begin(workloads *w, const workload_name *of, entry **out,
     return e->of.name && e->of.input ? LM_OK : no_memory(err);
 }
 
-static lm_status entry_count(const workloads *w, entry *e, bound_network **first, lm_error *err)
+/* Are the counts of a network as much larger at batch 3 than at 2 as at 2 than at 1? */
+static lm_status judge(const workloads *w, entry *e, const bound_network *like, lm_error *err)
 {
-    loaded    *l = e->from;
-    net_counts third;
-    pass_terms one, two;
-    lm_status  status;
+    loaded        *l     = e->from;
+    bound_network *bound = NULL;
+    net_counts     third;
+    lm_status      status = entry_count_at(w, e, 3, like, &third, &bound, err);
 
-    if ((status = entry_count_at(w, e, 1, first, &e->first, &one, err)) ||
-        (status = entry_count_at(w, e, 2, first, &e->second, &two, err)) ||
-        (!l->judged && (status = entry_count_at(w, e, 3, first, &third, NULL, err))))
+    bound_network_free(bound);
+    l->judged = l->even = !status;
+    for (size_t i = 0; i < NET_COUNTS && l->even; i++)
+        l->even = third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
+    return status;
+}
+
+/* `bound`: the network at batches 1 and 2, for the caller to free; NULL on failure. */
+static lm_status entry_count(const workloads *w, entry *e, const bound_network *like,
+                             bound_network *bound[2], lm_error *err)
+{
+    lm_status status;
+
+    bound[0] = bound[1] = NULL;
+    if ((status = entry_count_at(w, e, 1, like, &e->first, &bound[0], err)) ||
+        (status = entry_count_at(w, e, 2, bound[0], &e->second, &bound[1], err)) ||
+        (!e->from->judged && (status = judge(w, e, bound[0], err)))) {
+        bound_network_free(bound[0]);
+        bound_network_free(bound[1]);
+        bound[0] = bound[1] = NULL;
         return status;
-    entry_keep_terms(e, &one, &two, &term_settings_default, OPTIMIZER_MOMENTUM, e->terms);
-    if (!l->judged) {
-        l->judged = l->even = true;
-        for (size_t i = 0; i < NET_COUNTS; i++)
-            l->even &=
-                third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
     }
-    e->even = l->even;
+    e->even = e->from->even;
     for (size_t i = 0; i < NET_COUNTS; i++)
         e->even &= e->second.value[i] >= e->first.value[i];
     return LM_OK;
@@ -224,17 +235,20 @@ static lm_status entry_keep(workloads *w, entry *e, lm_error *err)
 
 static lm_status new_entry(workloads *w, const workload_name *of, entry **out, lm_error *err)
 {
-    bound_network *first = NULL;
+    bound_network *bound[2];
     lm_status      status;
 
     if ((status = entry_begin(w, of, out, err)) ||
-        (status = load_network(w, of->name, &(*out)->from, err)))
+        (status = load_network(w, of->name, &(*out)->from, err)) ||
+        (status = entry_count(w, *out, NULL, bound, err)))
         return status;
-    if ((status = entry_count(w, *out, &first, err)) || (status = entry_keep(w, *out, err))) {
-        bound_network_free(first);
+    if ((status = entry_keep(w, *out, err))) {
+        bound_network_free(bound[0]);
+        bound_network_free(bound[1]);
         return status;
     }
-    keep_bound(w, *out, 1, first);
+    keep_bound(w, *out, 1, bound[0]);
+    keep_bound(w, *out, 2, bound[1]);
     return LM_OK;
 }
 
@@ -268,6 +282,19 @@ typedef struct pending {
     size_t           n;
 } pending;
 
+static lm_status count_terms(entry *e, bound_network *const bound[2], lm_error *err)
+{
+    const term_settings *settings = &term_settings_default;
+    const optimizer      o        = OPTIMIZER_MOMENTUM;
+    pass_terms           first, second;
+    lm_status            status;
+
+    if (!(status = terms_of_network(bound[0], settings, o, &first, err)) &&
+        !(status = terms_of_network(bound[1], settings, o, &second, err)))
+        entry_keep_terms(e, &first, &second, settings, o);
+    return status;
+}
+
 /* Errors of loading and counting are reported when the network is asked for. */
 static lm_status count_pending(void *context, size_t i, lm_error *err)
 {
@@ -278,11 +305,19 @@ static lm_status count_pending(void *context, size_t i, lm_error *err)
 
     if (!l->net && !network_open(l->name, p->w->reg, NULL, &l->own, err))
         l->net = l->own;
-    while (*e)
-        if (l->net && !entry_count(p->w, *e, &first, err))
+    while (*e) {
+        bound_network *bound[2] = { NULL, NULL };
+
+        if (l->net && !entry_count(p->w, *e, first, bound, err) && !count_terms(*e, bound, err))
             e = &(*e)->next;
         else
             *e = (*e)->next;
+        bound_network_free(bound[1]);
+        if (first)
+            bound_network_free(bound[0]);
+        else
+            first = bound[0];
+    }
     bound_network_free(first);
     return LM_OK;
 }

@@ -20,8 +20,8 @@ struct entry {
     bool               even;     /* the counts grow by equal steps */
     bool               tokens;   /* its samples are rows of tokens */
     struct entry      *next;     /* of its network, while several are counted */
-    struct terms_at   *terms;    /* NULL: not asked for */
-    gradient_schedule *schedule; /* the same */
+    struct terms_at   *terms;
+    gradient_schedule *schedule; /* NULL: not asked for */
     term_settings      schedule_settings;
 };
 
@@ -33,6 +33,8 @@ typedef struct growing_pass {
 
 /* Terms at all batches, and their settings. */
 typedef struct terms_at {
+    bool          known; /* false: not asked for */
+    int64_t       batch; /* the only batch, of counts that do not grow in equal steps; 0: all */
     term_settings settings;
     optimizer     o;
     growing_pass  forward, backward, update;
@@ -87,16 +89,8 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
  */
 lm_status entry_bind_again(workloads *w, const entry *e, int64_t batch, bound_network **out,
                            lm_error *err);
-/*
- * Counts at a batch.
- *
- * @param first the network's first bound form, which the caller frees. NULL: none is kept
- * @param terms initial terms of fits; NULL: not wanted
- */
-lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
-                         net_counts *out, pass_terms *terms, lm_error *err);
-/* Terms of all batches, from those at batches 1 and 2; the entry takes `t`. */
+/* Terms of all batches, from those at batches 1 and 2. */
 void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *second,
-                      const term_settings *settings, optimizer o, terms_at *t);
+                      const term_settings *settings, optimizer o);
 
 #endif

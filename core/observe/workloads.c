@@ -50,19 +50,21 @@ const registry *workloads_registry(const workloads *w)
 lm_status workloads_counts(workloads *w, const workload_name *of, int64_t batch, net_metrics *out,
                            lm_error *err)
 {
-    entry     *e;
-    net_counts result;
-    lm_status  status;
+    entry         *e;
+    bound_network *bound;
+    net_counts     result;
+    lm_status      status;
 
     if (batch < 1)
         return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)batch);
     if ((status = entry_find(w, of, &e, err)))
         return status;
     if (!e->even) {
-        if ((status = entry_count_at(w, e, batch, NULL, &result, NULL, err)))
+        if ((status = entry_bind_again(w, e, batch, &bound, err)))
             return status;
-        *out = result.metrics;
-        return LM_OK;
+        status = metrics_of_network(bound, NULL, out, err);
+        bound_network_free(bound);
+        return status;
     }
     for (size_t i = 0; i < NET_COUNTS; i++) {
         const uint64_t step = e->second.value[i] - e->first.value[i];
@@ -112,22 +114,24 @@ static lm_status terms_of(workloads *w, const entry *e, int64_t batch,
     return status;
 }
 
-static lm_status prepare_terms(workloads *w, entry *e, const term_settings *settings, optimizer o,
-                               lm_error *err)
+/* Terms that grow with the batch by equal steps; of other networks, the terms of this batch. */
+static lm_status prepare_terms(workloads *w, entry *e, int64_t batch, const term_settings *settings,
+                               optimizer o, lm_error *err)
 {
-    terms_at  *t = e->terms;
-    pass_terms first, second;
-    lm_status  status;
+    terms_at     *t    = e->terms;
+    const int64_t only = e->even ? 0 : batch;
+    pass_terms    first, second;
+    lm_status     status;
 
-    if (t && t->o == o && !memcmp(&t->settings, settings, sizeof *settings))
+    if (t->known && t->batch == only && t->o == o &&
+        !memcmp(&t->settings, settings, sizeof *settings))
         return LM_OK;
-    if (!t && !(t = arena_alloc(w->arena, sizeof *t)))
-        return no_memory(err);
-    e->terms = NULL; /* until it is complete */
-    if ((status = terms_of(w, e, 1, settings, o, &first, err)) ||
-        (status = terms_of(w, e, 2, settings, o, &second, err)))
+    t->known = false; /* until it is complete */
+    if ((status = terms_of(w, e, e->even ? 1 : batch, settings, o, &first, err)) ||
+        (e->even && (status = terms_of(w, e, 2, settings, o, &second, err))))
         return status;
-    entry_keep_terms(e, &first, &second, settings, o, t);
+    entry_keep_terms(e, &first, e->even ? &second : &first, settings, o);
+    t->batch = only;
     return LM_OK;
 }
 
@@ -148,19 +152,10 @@ static lm_status terms_at_batch(workloads *w, entry *e, int64_t batch,
                                 const term_settings *settings, optimizer o, full_workload *out,
                                 lm_error *err)
 {
-    workload  *load = &out->load;
-    pass_terms sum;
-    lm_status  status;
+    workload       *load   = &out->load;
+    const lm_status status = prepare_terms(w, e, batch, settings, o, err);
 
-    if (!e->even) {
-        if ((status = terms_of(w, e, batch, settings, o, &sum, err)))
-            return status;
-        load->forward  = terms_pack(sum.forward, out->room[0]);
-        load->backward = terms_pack(sum.backward, out->room[1]);
-        load->update   = terms_pack(sum.update, out->room[2]);
-        return LM_OK;
-    }
-    if ((status = prepare_terms(w, e, settings, o, err)))
+    if (status)
         return status;
     load->forward  = extend(&e->terms->forward, batch, out->room[0]);
     load->backward = extend(&e->terms->backward, batch, out->room[1]);

@@ -293,20 +293,24 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
     return status || p->batch ? status : gather_buckets(m, &s, err);
 }
 
-/* Of the fullest rank of a layout. */
+/* Memory over a step: of the fullest rank, where ranks share the network. */
 static lm_status gather_rank(page *p, const step_setup *s, const bind_options *b, memory_options *o,
                              lm_error *err)
 {
     layout            l = s->layout;
-    const rank_memory m = { p->held ? p->held : p->net, p->registry, b, o, &l, 0 };
+    const rank_memory m = { .net  = p->held ? p->held : p->net,
+                            .reg  = p->registry,
+                            .bind = b,
+                            .how  = o,
+                            .l    = p->layout ? &l : NULL };
     lm_status         status;
 
     l.micro_batch  = s->batch;
     l.accumulation = s->sync.accumulation;
-    if (strcmp(l.recompute, "none") != 0)
+    if (p->layout && strcmp(l.recompute, "none") != 0)
         o->recompute = s->layout.recompute;
-    if ((status = layout_settle(&l, NULL, step_setup_ranks(s), err)) ||
-        (status = rank_memory_check(&l, err)))
+    if (p->layout && ((status = layout_settle(&l, NULL, step_setup_ranks(s), err)) ||
+                      (status = rank_memory_check(&l, err))))
         return status;
     return rank_memory_over_step(&m, &p->use, &p->rank, &p->moment, &p->n_moments, err);
 }
@@ -333,10 +337,7 @@ static lm_status gather_memory(page *p, lm_error *err)
                                 s.sync.accumulation > 1 && !types.sums);
     o.mixed      = types.mixed;
     o.sums       = types.sums;
-    if (p->layout)
-        return gather_rank(p, &s, &b, &o, err);
-    return memory_over_step(p->held ? p->held : p->net, p->registry, &b, &o, &p->use, &p->moment,
-                            &p->n_moments, err);
+    return gather_rank(p, &s, &b, &o, err);
 }
 
 lm_status page_gather(page *p, lm_error *err)

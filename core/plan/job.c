@@ -152,7 +152,7 @@ static lm_status too_large(const plan_job *job, lm_error *err)
     const bind_options   b  = limits_bind(side->who, q->setup.program);
     memory_options    with  = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
                                            devices > 1, q->global_batch > 0);
-    const rank_memory alone = { job->net, job->reg, &b, &with, NULL, 0 };
+    const rank_memory alone = { .net = job->net, .reg = job->reg, .bind = &b, .how = &with };
     char              remedy[ROOM_REMEDY], room[ROOM_SIZE];
 
     with.masters = true; /* of what the remedy has in 16 bits */

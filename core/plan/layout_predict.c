@@ -30,14 +30,17 @@ memory_options layout_memory_options(const predictor *who, const step_setup *set
     return o;
 }
 
-lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_error *err)
+lm_status layout_memory(const layout_asked *a, const layout *l, const memory_binding *bound,
+                        double *out, lm_error *err)
 {
     const bind_options b    = { .batch = l->micro_batch,
                                 .dtype = limits_types(a->who, true).dtype,
                                 .on    = a->who->on,
                                 .input = a->who->input };
     memory_options     with = layout_memory_options(a->who, a->setup);
-    const rank_memory  m    = { a->net, a->reg, &b, &with, l, 0 };
+    const rank_memory  m    = {
+        .net = a->net, .reg = a->reg, .bind = &b, .how = &with, .l = l, .bound = bound
+    };
     memory_use         use;
     int64_t            rank;
     lm_status          status = rank_memory_check(l, err);

@@ -26,8 +26,10 @@ lm_status layout_step(const layout_asked *a, const layout *l, step_setup *out, l
 
 /**
  * Bytes on the rank that needs most, for a settled layout, by rank_memory_of(), with its errors.
+ * @param bound as in rank_memory
  */
-lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_error *err);
+lm_status layout_memory(const layout_asked *a, const layout *l, const memory_binding *bound,
+                        double *out, lm_error *err);
 
 /**
  * Seconds, bounds and shares of a settled layout, by predict_laid_out(), with its errors; without

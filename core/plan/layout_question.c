@@ -176,7 +176,7 @@ static lm_status try_one(const layout_question *q, const layout_asked *a, const 
 {
     layout_found f;
     double       bytes;
-    lm_status    status = layout_memory(a, l, &bytes, err);
+    lm_status    status = layout_memory(a, l, NULL, &bytes, err);
 
     if (status)
         return status;

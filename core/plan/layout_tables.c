@@ -29,6 +29,15 @@ typedef struct kept_parts {
     layer_cost         before[]; /* blocks + 1 */
 } kept_parts;
 
+/* A part of the network at a micro-batch, bound for its memory. */
+typedef struct bound_part {
+    net_shard      shard;
+    int64_t        micro_batch;
+    memory_binding bound; /* net NULL: none */
+} bound_part;
+
+#define PARTS_KEPT 4 /* the layouts of a search that are weighed one after the other have few */
+
 struct layout_tables {
     const predictor *who;
     const network   *net;
@@ -40,6 +49,7 @@ struct layout_tables {
     double           gradients, held, summed, states, copies; /* as in layout_question */
     const intervals *known; /* intervals of the machine; NULL: none */
     kept_parts      *made;
+    bound_part       bound[PARTS_KEPT]; /* the latest first */
 };
 
 /* ---- a part while it is made ---- */
@@ -62,23 +72,53 @@ typedef struct making {
     lm_error *err;
 } making;
 
+/* Binds a part, or finds it among the latest ones; the oldest goes. */
+static lm_status bind_part(layout_tables *t, const net_shard *shard, int64_t micro_batch,
+                           const memory_binding **out, lm_error *err)
+{
+    const bind_options b  = { .batch   = micro_batch,
+                              .dtype   = limits_types(t->who, true).dtype,
+                              .on      = t->who->on,
+                              .input   = t->who->input,
+                              .shard   = *shard,
+                              .checked = true }; /* by the binding for its price */
+    bound_part         at = { .shard = *shard, .micro_batch = micro_batch };
+    size_t             i  = 0;
+    lm_status          status;
+
+    while (i < PARTS_KEPT - 1 && t->bound[i].bound.net &&
+           !(shard_equals(&t->bound[i].shard, shard) && t->bound[i].micro_batch == micro_batch))
+        i++;
+    if (t->bound[i].bound.net && shard_equals(&t->bound[i].shard, shard) &&
+        t->bound[i].micro_batch == micro_batch) {
+        at = t->bound[i];
+    } else {
+        const lm_dtype mixed = layout_memory_options(t->who, &t->setup).mixed;
+
+        if ((status = memory_bind(t->net, t->reg, &b, mixed, &at.bound, err)))
+            return status;
+        memory_unbind(&t->bound[i].bound);
+    }
+    memmove(t->bound + 1, t->bound, i * sizeof *t->bound);
+    t->bound[0] = at;
+    *out        = &t->bound[0].bound;
+    return LM_OK;
+}
+
 static lm_status ask_memory(making *m, const char *recompute, memory_use *use,
                             memory_of_layer **out)
 {
-    const layout_tables *t = m->t;
-    const bind_options   b = { .batch = m->setup.batch,
-                               .dtype = limits_types(t->who, true).dtype,
-                               .on    = t->who->on,
-                               .input = t->who->input,
-                               .shard = m->part.shard };
-    memory_options       o = layout_memory_options(t->who, &t->setup);
+    layout_tables        *t = m->t;
+    memory_options        o = layout_memory_options(t->who, &t->setup);
+    const memory_binding *bound;
+    lm_status             status = bind_part(t, &m->part.shard, m->setup.batch, &bound, m->err);
 
     o.recompute = recompute;
-    if (!(*out = calloc(m->bound->n_layers + 1, sizeof **out)))
+    if (status)
+        return status;
+    if (!(*out = calloc(t->net->n_layers + 1, sizeof **out)))
         return no_memory(m->err);
-    return o.mixed || m->bound->half || b.dtype != t->who->dtype
-               ? memory_of_step(t->net, t->reg, &b, &o, use, *out, m->err)
-               : memory_of_bound(t->net, m->bound, &o, use, *out, m->err);
+    return memory_follow(bound, &o, use, *out, m->err);
 }
 
 /* The layers that SELECTIVE computes again. */
@@ -495,14 +535,21 @@ void layout_tables_free(layout_tables *t)
         free(t->made);
         t->made = next;
     }
+    for (size_t i = 0; i < PARTS_KEPT; i++)
+        memory_unbind(&t->bound[i].bound);
     free(t);
 }
 
 static lm_status rank_bytes(void *by, const layout *l, double *out, lm_error *err)
 {
-    const layout_tables *t = by;
+    layout_tables        *t     = by;
+    const net_shard       shard = layout_shard(l);
+    const memory_binding *bound;
+    const lm_status       status = bind_part(t, &shard, l->micro_batch, &bound, err);
 
-    return layout_memory(&(layout_asked){ t->who, t->net, t->reg, &t->setup, 0 }, l, out, err);
+    return status ? status
+                  : layout_memory(&(layout_asked){ t->who, t->net, t->reg, &t->setup, 0 }, l, bound,
+                                  out, err);
 }
 
 layout_prices layout_tables_prices(layout_tables *t)

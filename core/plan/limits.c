@@ -51,7 +51,11 @@ typedef struct asked_memory {
 
 static rank_memory ranks_of(const asked_memory *a)
 {
-    return (rank_memory){ a->l->net, a->l->reg, &a->bind, &a->with, &a->layout, 0 };
+    return (rank_memory){ .net  = a->l->net,
+                          .reg  = a->l->reg,
+                          .bind = &a->bind,
+                          .how  = &a->with,
+                          .l    = a->l->setup->laid_out ? &a->layout : NULL };
 }
 
 static lm_status use_of(const asked_memory *a, memory_use *out, lm_error *err)
@@ -59,9 +63,7 @@ static lm_status use_of(const asked_memory *a, memory_use *out, lm_error *err)
     const rank_memory m = ranks_of(a);
     int64_t           rank;
 
-    if (a->l->setup->laid_out)
-        return rank_memory_of(&m, out, &rank, NULL, err);
-    return memory_of_step(a->l->net, a->l->reg, &a->bind, &a->with, out, NULL, err);
+    return rank_memory_of(&m, out, &rank, NULL, err);
 }
 
 static uint64_t allowed_of(const limits *l)
@@ -71,12 +73,9 @@ static uint64_t allowed_of(const limits *l)
 
 static lm_status largest_of(const asked_memory *a, int64_t *out, lm_error *err)
 {
-    const rank_memory m       = ranks_of(a);
-    const uint64_t    allowed = allowed_of(a->l);
+    const rank_memory m = ranks_of(a);
 
-    if (a->l->setup->laid_out)
-        return rank_memory_largest(&m, allowed, out, err);
-    return memory_largest_batch(a->l->net, a->l->reg, &a->bind, &a->with, allowed, out, err);
+    return rank_memory_largest(&m, allowed_of(a->l), out, err);
 }
 
 /* The message for a batch that exceeds the memory. */

@@ -138,7 +138,9 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
             const memory_options with = room_options(sync, o, b->dtype, room, many, keep);
-            const rank_memory    rank = { net, reg, b, &with, l, 0 };
+            const rank_memory    rank = {
+                .net = net, .reg = reg, .bind = b, .how = &with, .l = l
+            };
             int64_t             *to   = &limits.largest[many][keep];
             lm_status            status;
 
@@ -149,9 +151,7 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
                 *to = limits.largest[0][0];
                 continue;
             }
-            status = l ? rank_memory_largest(&rank, allowed, to, err)
-                       : memory_largest_batch(net, reg, b, &with, allowed, to, err);
-            if (status)
+            if ((status = rank_memory_largest(&rank, allowed, to, err)))
                 return status;
         }
     *out = limits;
@@ -202,7 +202,7 @@ const char *room_remedy(const rank_memory *m, uint64_t bytes, char text[ROOM_REM
     for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
         bind_options      bind = *b;
         memory_options    how  = *m->how;
-        const rank_memory at   = { m->net, m->reg, &bind, &how, m->l, m->stage };
+        rank_memory       at   = *m;
         memory_use        use;
         lm_status         status;
         int64_t           rank;
@@ -214,8 +214,9 @@ const char *room_remedy(const rank_memory *m, uint64_t bytes, char text[ROOM_REM
         bind.dtype    = tried[i].dtype ? tried[i].dtype : b->dtype;
         bind.mixed    = tried[i].dtype ? 0 : b->mixed;
         how.recompute = tried[i].recompute ? tried[i].recompute : how.recompute;
-        status        = m->l ? rank_memory_of(&at, &use, &rank, NULL, NULL)
-                             : memory_of_step(m->net, m->reg, &bind, &how, &use, NULL, NULL);
+        at.bind       = &bind;
+        at.how        = &how;
+        status        = rank_memory_of(&at, &use, &rank, NULL, NULL);
         if (!status && use.peak <= allowed) { /* a network without blocks cannot recompute them */
             snprintf(text, ROOM_REMEDY, "it fits with %s: %s", tried[i].words,
                      room_size((double)use.peak, size));

@@ -1,9 +1,6 @@
 /* Memory of the fullest rank under a layout. */
 #include "program/rank_memory.h"
 
-#include <stdlib.h>
-
-#include "base/no_memory.h"
 #include "program/pipeline.h"
 
 lm_status rank_memory_check(const layout *l, lm_error *err)
@@ -70,46 +67,64 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
     return a;
 }
 
+/* Follows each rank of a pipeline; keeps the fullest, or the one that m->stage names. */
+static lm_status find_fullest(const rank_memory *m, const memory_binding *bound, memory_use *out,
+                              int64_t *rank, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *out = (memory_use){ .peak = 0 };
+    for (int64_t r = 0; r < m->l->pp && !status; r++) {
+        const asked_rank a = rank_at(m, r);
+        memory_use       use;
+
+        if (m->stage && r + 1 != m->stage)
+            continue;
+        status = memory_follow(bound, &a.how, &use, NULL, err);
+        if (!status && use.peak > out->peak) {
+            *out  = use;
+            *rank = r;
+        }
+    }
+    return status;
+}
+
 lm_status rank_memory_of(const rank_memory *m, memory_use *out, int64_t *rank,
                          memory_of_layer *layer, lm_error *err)
 {
-    const asked_rank first  = rank_at(m, 0);
-    const size_t     n      = (size_t)m->l->pp;
-    memory_options  *how    = calloc(n, sizeof *how);
-    memory_use      *use    = calloc(n, sizeof *use);
-    lm_status        status = how && use ? LM_OK : no_memory(err);
+    memory_binding own = { .net = NULL };
+    asked_rank     a;
+    lm_status      status = LM_OK;
 
-    for (size_t r = 0; r < n && !status; r++)
-        how[r] = rank_at(m, (int64_t)r).how;
+    *rank = 0;
+    if (!m->l)
+        return memory_of_step(m->net, m->reg, m->bind, m->how, out, layer, err);
+    a = rank_at(m, 0);
+    if (!m->bound)
+        status = memory_bind(m->net, m->reg, &a.bind, a.how.mixed, &own, err);
     if (!status)
-        status = memory_of_stages(m->net, m->reg, &first.bind, how, n, use, err);
-    *out = (memory_use){ .peak = 0 };
-    for (size_t r = 0; r < n && !status; r++)
-        if (m->stage ? (int64_t)r + 1 == m->stage : use[r].peak > out->peak) {
-            *out  = use[r];
-            *rank = (int64_t)r;
-        }
-    free(how);
-    free(use);
+        status = find_fullest(m, m->bound ? m->bound : &own, out, rank, err);
     if (!status && layer) {
-        const asked_rank a = rank_at(m, *rank);
-
-        status = memory_of_step(m->net, m->reg, &a.bind, &a.how, out, layer, err);
+        a      = rank_at(m, *rank);
+        status = memory_follow(m->bound ? m->bound : &own, &a.how, out, layer, err);
     }
+    memory_unbind(&own);
     return status;
 }
 
 lm_status rank_memory_over_step(const rank_memory *m, memory_use *out, int64_t *rank,
                                 memory_moment **moment, size_t *n, lm_error *err)
 {
-    lm_status status = rank_memory_of(m, out, rank, NULL, err);
+    asked_rank a;
+    lm_status  status;
 
-    if (!status) {
-        const asked_rank a = rank_at(m, *rank);
-
-        status = memory_over_step(m->net, m->reg, &a.bind, &a.how, out, moment, n, err);
-    }
-    return status;
+    *rank = 0;
+    if (!m->l)
+        return memory_over_step(m->net, m->reg, m->bind, m->how, out, moment, n, err);
+    if ((status = rank_memory_of(m, out, rank, NULL, err)))
+        return status;
+    a = rank_at(m, *rank);
+    return memory_over_step(m->net, m->reg, &a.bind, &a.how, out, moment, n, err);
 }
 
 /* Is this the largest batch? *rank: else the rank that it is too large for. */
@@ -117,7 +132,7 @@ static lm_status fits_all(const rank_memory *m, uint64_t room, int64_t batch, in
                           bool *fits, lm_error *err)
 {
     bind_options      at  = *m->bind;
-    const rank_memory all = { m->net, m->reg, &at, m->how, m->l, 0 };
+    const rank_memory all = { .net = m->net, .reg = m->reg, .bind = &at, .how = m->how, .l = m->l };
     memory_use        use;
     lm_status         status;
 
@@ -136,6 +151,8 @@ lm_status rank_memory_largest(const rank_memory *m, uint64_t room, int64_t *batc
     bool      found  = false;
     lm_status status = LM_OK;
 
+    if (!m->l)
+        return memory_largest_batch(m->net, m->reg, m->bind, m->how, room, batch, err);
     /* one rank after the other, the fullest next: all are known at a batch from one binding */
     while (!found && !status) {
         const asked_rank a = rank_at(m, rank);

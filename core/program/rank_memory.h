@@ -5,16 +5,22 @@
 #include "network/memory.h"
 #include "program/layout.h"
 
-/** The question: a network, options of its training, and a layout. */
+/** The question: a network, options of its training, and how ranks share it. Members after `l` may be
+ * left out. */
 typedef struct rank_memory {
     const network        *net;
     const registry       *reg;
     const bind_options   *bind; /**< `shard` is not read */
     const memory_options *how;  /**< `shares` and `stage` are not read; `nodes` are those of dp */
-    /** settled; accumulation 0: enough micro-batches to keep a pipeline full */
+    /**
+     * settled; accumulation 0: enough micro-batches to keep a pipeline full. NULL: each rank has the
+     * whole network, and memory_of_step() and its like answer
+     */
     const layout *l;
     /** rank of the pipeline, counted from 1; 0: the one that needs most */
     int64_t stage;
+    /** the layout's part, bound with `bind` and how->mixed; NULL: it is bound for this question */
+    const memory_binding *bound;
 } rank_memory;
 
 /**

@@ -158,7 +158,7 @@ static lm_status share_overwritten(walk *w)
     return LM_OK;
 }
 
-/* Extends the life of tensor `id` to its uses in the passes of layer l. Within a segment the first
+/* Extends the life of tensor `id` to its uses in the passes of layer l of this rank. Within a segment the first
  * forward pass drops the tensor, and the second one computes it again. */
 static void live_for(walk *w, size_t l, size_t id, bool kept)
 {
@@ -167,8 +167,6 @@ static void live_for(walk *w, size_t l, size_t id, bool kept)
     const bool   inside = mine != NEVER && mine == w->t.segment[s->owner];
     size_t      *later  = inside ? &s->again_dies : &s->first_dies;
 
-    if (!is_mine(w, l))
-        return;
     extend(&s->first_dies, w->t.forward[l]);
     if (mine != NEVER)
         extend(later, w->t.again[l]);
@@ -179,9 +177,9 @@ static void live_for(walk *w, size_t l, size_t id, bool kept)
 static void hold_activations(walk *w)
 {
     for (size_t l = 0; l < w->n_layers; l++) {
-        for (size_t i = 0; i < n_inputs(w, l); i++)
+        for (size_t i = 0; i < n_inputs(w, l) && is_mine(w, l); i++)
             live_for(w, l, input_tensor(w, l, i), keeps_as_is(w, l, i));
-        for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++)
+        for (uint32_t o = 0; o < plain(w, l)->n_outputs && is_mine(w, l); o++)
             live_for(w, l, w->first[l] + o, keeps_output(w, l));
         if (!w->used[l]) /* the result */
             extend(&w->store[w->base[w->first[l]]].first_dies,
@@ -244,11 +242,12 @@ static uint64_t in_flight(const walk *w)
 
 static void hold_saved(walk *w, size_t l)
 {
-    const lm_cost *c     = &working(w, l)->cost;
-    const uint64_t saved = saved_bytes(w, l);
+    const lm_cost *c = &working(w, l)->cost;
+    uint64_t       saved;
 
     if (!is_mine(w, l))
         return;
+    saved = saved_bytes(w, l);
     if (w->full->options.evaluation) /* each batch in flight has its own keys and values */
         hold(w, MEMORY_CACHE, 0, last_event(w), lm_mul(c->cached_bytes, in_flight(w)));
     else
