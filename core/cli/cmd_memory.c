@@ -77,12 +77,12 @@ static const option_row option_rows[] = {
       "matrix products add gradients to the f32 sums directly, as Megatron-LM with Transformer "
       "Engine does",
       .needs   = "grad-accum-dtype",
-      .refusal = "adds to sums in f32: give --grad-accum-dtype f32, too" },
+      .refusal = "applies only to sums in f32: give --grad-accum-dtype f32, too" },
     { "late-sums", AT(memory.late_sums), &type_flag, NULL, NULL, HELP_HOW,
       "gradients are added to the f32 sums at the end of a micro-step's backward pass, as "
       "nanotron does",
       .needs   = "grad-accum-dtype",
-      .refusal = "is of sums in f32: give --grad-accum-dtype f32, too" },
+      .refusal = "applies only to sums in f32: give --grad-accum-dtype f32, too" },
     { "keep-gathered", AT(memory.keep_gathered), &type_flag, NULL, NULL, HELP_HOW,
       "with --sp: gathered inputs are kept for the backward pass, not gathered again",
       OF_GRADIENTS },

@@ -124,12 +124,11 @@ const char *decoding_text(const decoding *d, char text[DECODING_TEXT])
     if (!d)
         return NULL;
     if (d->asked.tokens > 1)
-        snprintf(mean, sizeof mean, "the mean of %lld, ", (long long)d->asked.tokens);
-    snprintf(
-        text, DECODING_TEXT,
-        "a pass is the next token of each sequence, %sbehind %lld that are cached; a sample is "
-        "a token",
-        mean, (long long)d->asked.context);
+        snprintf(mean, sizeof mean, " (mean of %lld tokens)", (long long)d->asked.tokens);
+    snprintf(text, DECODING_TEXT,
+             "a pass computes the next token of each sequence%s, after %lld cached tokens; a sample "
+             "is a token",
+             mean, (long long)d->asked.context);
     return text;
 }
 

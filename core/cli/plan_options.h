@@ -1,4 +1,4 @@
-/** Options of 'layermeter plan', and what goes with what. */
+/** Options of 'layermeter plan', and which of them exclude or need each other. */
 #ifndef CLI_PLAN_OPTIONS_H
 #define CLI_PLAN_OPTIONS_H
 
@@ -38,8 +38,8 @@ lm_status plan_options_check(options *o, lm_error *err);
 /** Were no nodes, devices and instances given? */
 bool plan_options_place_free(const options *o, const plan_options *a);
 
-/** Asks for layouts, and in inference for nodes of several devices, which nobody asked for. As
- * plan_options_check(). */
+/** Turns the search of layouts on, or, for inference, takes nodes of several devices, where the user
+ * gave neither. As plan_options_check(). */
 #define PLAN_SHARED_LAYOUTS 3
 lm_status plan_options_share(const options *o, plan_options *a, lm_error *err);
 

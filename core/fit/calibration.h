@@ -216,8 +216,8 @@ const char *calibration_device(const calibration *cal);
 bool calibration_measured_on(calibration *cal, const char *device);
 
 /**
- * Copies coefficients of inference to the default model's terms without a row of training: the
- * kernels are the same. In training they count as not measured, like terms of unknown families.
+ * Fills training terms of the default model that have no rows with the coefficients of inference,
+ * whose kernels are the same. They count as not measured, like terms of unknown families.
  */
 void calibration_lend(calibration *cal);
 

@@ -91,7 +91,7 @@ judgement validate_judge(const points *p, const comparison *c, phase q, const sp
                          size_t fold);
 
 /**
- * Does this quantity say more than the others? On one node the update is the same as PHASE_GRAD.
+ * Is this time distinct from the others? On one node the update equals PHASE_GRAD.
  */
 bool validate_tells(const points *p, phase q);
 

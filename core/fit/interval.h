@@ -19,9 +19,9 @@ struct lines; /* learn/lines.h */
 /** Fewest groups for an interval. */
 #define INTERVAL_GROUPS 3
 /**
- * Error of the group that stands for what is known before any was left out, as a logarithm. Of groups
- * drawn from the residuals of larger fits, 3 to 16 at a time, it makes bounds that hold 89 to 91 % of
- * the other groups; of 0.05 to 0.125, it has the least interval_score(), together with 0.075.
+ * Error of the prior group, as a logarithm. It was chosen on groups drawn from the residuals of larger
+ * fits, 3 to 16 at a time: the bounds then hold 89 to 91 % of the other groups. Of values from 0.05 to
+ * 0.125, this one and 0.075 have the least interval_score().
  */
 #define INTERVAL_PRIOR 0.1
 /**

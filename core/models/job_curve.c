@@ -156,8 +156,8 @@ static lm_status curve_buckets(const predictor *who, const step_setup *s,
     (void)gradients;
     (void)out;
     return lm_error_set(err, LM_E_UNSUPPORTED,
-                        "%s knows %s by whole steps, all-reduces sent as they were: take --sync "
-                        "once, which keeps that",
+                        "%s has only whole steps of %s, with all-reduces as they were sent: give "
+                        "--sync once, which keeps them so",
                         machine_of(who), who->network);
 }
 

@@ -132,7 +132,7 @@ typedef struct prediction {
     /** part of forward and backward: messages of a layout that the passes wait for */
     double waited;
     double bubble; /**< part of backward: waiting of a pipeline's slowest rank for other stages */
-    /** layouts: mean of all ranks' seconds at work, by those of the rank of this step */
+    /** layouts: mean compute time of all ranks divided by that of the slowest rank */
     double others;
     /** share of a rank's FLOPs in layers that each rank of tp computes in full */
     double unsplit;

@@ -25,7 +25,7 @@ typedef struct binding {
     const registry      *reg;
     host_sink            sink;
     sharding             sharding;
-    told_layer          *told; /* of each layer */
+    told_layer          *told;      /* of each layer */
     bool                 shared;    /* one rank's part is bound */
     char                 sizes[80]; /* of an input replaced by one of another rank; or empty */
     const bound_network *like;      /* earlier binding with types and keys to reuse; or NULL */

@@ -17,9 +17,9 @@ struct entry {
     char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
     net_counts         first, second;                             /* at batches 1 and 2 */
     bool               counted;                                   /* at batch 1 at least */
-    bool               even;     /* the counts grow by equal steps */
-    bool               tokens;   /* its samples are rows of tokens */
-    struct entry      *next;     /* of its network, while several are counted */
+    bool               even;   /* the counts grow by equal steps */
+    bool               tokens; /* its samples are rows of tokens */
+    struct entry      *next;   /* of its network, while several are counted */
     struct terms_at   *terms;
     gradient_schedule *schedule; /* NULL: not asked for */
     term_settings      schedule_settings;

@@ -16,7 +16,7 @@ typedef struct layout_plan {
     bounded run;
     bounded cost;       /**< in the job's currency; NAN: no price */
     double  ideal;      /**< s, the run without failures */
-    double  every;      /**< s of work between checkpoints; only used with failures */
+    double  every;      /**< s of work between checkpoints; meaningful only with a failure model */
     double  n_failures; /**< expected number */
     bool    tie;        /**< as fast as the first layout, within their uncertainty */
 } layout_plan;
@@ -30,7 +30,7 @@ typedef struct layout_counts {
     size_t  refused;    /**< number of the best layouts that could not be predicted */
     char    why[200];   /**< error of the first of these */
     char    none[200];  /**< why there is no layout; "": there is one */
-    double  short_of;   /**< bytes of the smallest layout, where none fits; 0: it is not that */
+    double  short_of;   /**< bytes of the smallest layout if none fits; 0: layouts are missing for another reason */
 } layout_counts;
 
 typedef struct layout_plans {
@@ -41,7 +41,7 @@ typedef struct layout_plans {
     int64_t        tokens; /**< of a sample; 0: samples are not tokens */
     /** number of plans that miss the deadline or budget; they are left out */
     size_t missed;
-    size_t no_end; /**< number of plans whose devices fail faster than the run advances; left out */
+    size_t no_end; /**< number of plans with more failures than progress; left out */
     /** of these missed plans: s of the fastest run; cost of the cheapest, NAN: no price is known */
     double fastest, cheapest;
 } layout_plans;

@@ -39,11 +39,11 @@ lm_status layout_memory(const layout_asked *a, const layout *l, const memory_bin
                                 .input = a->who->input };
     memory_options     with = layout_memory_options(a->who, a->setup);
     const rank_memory  m    = {
-        .net = a->net, .reg = a->reg, .bind = &b, .how = &with, .l = l, .bound = bound
+            .net = a->net, .reg = a->reg, .bind = &b, .how = &with, .l = l, .bound = bound
     };
-    memory_use         use;
-    int64_t            rank;
-    lm_status          status = rank_memory_check(l, err);
+    memory_use use;
+    int64_t    rank;
+    lm_status  status = rank_memory_check(l, err);
 
     if (recomputes(l))
         with.recompute = l->recompute;

@@ -138,9 +138,7 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
             const memory_options with = room_options(sync, o, b->dtype, room, many, keep);
-            const rank_memory    rank = {
-                .net = net, .reg = reg, .bind = b, .how = &with, .l = l
-            };
+            const rank_memory    rank = { .net = net, .reg = reg, .bind = b, .how = &with, .l = l };
             int64_t             *to   = &limits.largest[many][keep];
             lm_status            status;
 
@@ -200,12 +198,12 @@ const char *room_remedy(const rank_memory *m, uint64_t bytes, char text[ROOM_REM
     char                size[ROOM_SIZE];
 
     for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
-        bind_options      bind = *b;
-        memory_options    how  = *m->how;
-        rank_memory       at   = *m;
-        memory_use        use;
-        lm_status         status;
-        int64_t           rank;
+        bind_options   bind = *b;
+        memory_options how  = *m->how;
+        rank_memory    at   = *m;
+        memory_use     use;
+        lm_status      status;
+        int64_t        rank;
 
         if ((tried[i].dtype && (b->dtype != LM_F32 || how.mixed)) ||
             (tried[i].recompute && (b->evaluation || how.recompute)))

@@ -42,7 +42,7 @@ typedef struct room_reserve {
 room_reserve room_reserved(const memory_options *o);
 
 /**
- * Bytes that a step may allocate: the least that an allocator reserves for them is the whole memory.
+ * Bytes that a step may allocate: the largest number whose minimal reservation still fits the memory.
  * Every command finds the largest batch and drops layouts by this limit.
  *
  * @param memory of the device, in bytes

@@ -41,13 +41,14 @@ typedef struct plan_question {
 } plan_question;
 
 /**
- * Seconds in which the last sample has come, start-up before the first: no run is shorter, and one
- * that keeps up is no longer. 0: all are there. A run of inference is an epoch of passes.
+ * Seconds until the last sample has arrived, if samples arrive at a rate, after the start-up. It is a
+ * lower bound of any run. 0: all samples are there from the beginning. A run of inference is one pass
+ * over the data set.
  */
 double plan_paced_seconds(const plan_question *q);
 
-/** A whole run on so many devices that takes `ideal` seconds without failures: what failures make of it,
- * its one start-up among the seconds. Without failures not a digit changes. */
+/** Time of a whole run with failures, start-up included. `ideal`: its seconds without failures. Without
+ * a failure model the result equals `ideal`. */
 failure_cost plan_run_of(const plan_question *q, int64_t devices, double ideal);
 
 /** One way to train, or to run. */
@@ -60,15 +61,15 @@ typedef struct plan {
     cases      step;        /**< one step */
     cases      run;         /**< the whole run, with its failures */
     double     ideal;       /**< s, the same without failures */
-    double     every;       /**< s of work between checkpoints; of interest with failures alone */
+    double     every;       /**< s of work between checkpoints; meaningful only with a failure model */
     double     n_failures;  /**< that are expected */
     bool       fits_less;   /**< it also fits with MEMORY_LESS less memory */
     bool       dominated;   /**< another plan is as fast and as cheap, see plan_mark_dominated() */
 } plan;
 
 /**
- * Is a way of sharing worth a plan? One over several nodes is if no node holds a sample. Such ways stand
- * behind the others.
+ * Is a way of sharing worth a plan? A way over several nodes is, only if no node can hold a sample.
+ * `share` has such ways last.
  */
 bool plan_share_needed(const plan_machine *m, const plan_question *q, size_t share);
 
@@ -80,7 +81,7 @@ typedef struct plan_set {
     size_t beyond_dataset; /**< a step needs more than the data set */
     size_t idle;           /**< more devices than samples of a global batch */
     size_t too_slow;       /**< a batch takes longer than plan_question.within */
-    size_t no_end;         /**< failures come faster than the run gets on */
+    size_t no_end;         /**< failures are more frequent than progress */
     size_t no_messages;    /**< devices would share, but their messages have no prices */
     size_t no_time;        /**< the prediction is 0 or less: far from the fitted range */
 } plan_set;

@@ -23,11 +23,11 @@ static void print_class(const char *path, const char *part_text, const residual_
 {
     note_begin("%s: residual of %s: ", path, part_text);
     if (judged->judged)
-        fprintf(stderr, "%.1f %% off with it, %.1f %% without, on %zu times of other shapes%s\n",
+        fprintf(stderr, "%.1f %% error with it, %.1f %% without, on %zu times of other shapes%s\n",
                 100 * judged->mape, 100 * judged->mape_priced, judged->judged,
-                on ? "" : ": it stays off");
+                on ? "" : "; it is not used");
     else
-        fprintf(stderr, "%zu times are too few, it takes %d of several shapes: it stays off\n",
+        fprintf(stderr, "%zu times are too few; it needs %d of several shapes and is not used\n",
                 count, RESIDUAL_ROWS);
 }
 
@@ -51,12 +51,12 @@ static void print_tasks(const char *path, const layerwise_model *m)
         char                       name[LAYERWISE_TASK_TEXT];
 
         if (j->held)
-            note("%s: %s: %s: %.1f %% off on %zu of %zu times that were set apart", path,
+            note("%s: %s: %s: %.1f %% error on %zu of %zu times that were left out", path,
                  m->kind->name, layerwise_task_text(m->kind, &m->task[i], name), 100 * j->mape,
                  j->held, j->held + j->seen);
         else
             note(
-                "%s: %s: %s: how far off is not known, nothing could be set apart: measure more shapes",
+                "%s: %s: %s: error unknown, because no times could be left out: measure more shapes",
                 path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name));
     }
 }

@@ -18,6 +18,35 @@ static void assert_dims(const lm_tensor *t, uint32_t rank, const int64_t *dim)
         assert_int_equal(t->dim[d], 0);
 }
 
+/* Equal layers in a row: a type is asked once, and differences that it does not see still count. */
+static void layers_alike_are_bound_alike(void **state)
+{
+    bound_text         m = nets_bind(HEAD "shape = 8\n"
+                                                  "[a]\ntype = linear\nfeatures = 8\n"
+                                                  "[b]\ntype = linear\nfeatures = 8\n"
+                                                  "[c]\ntype = linear\nfeatures = 8\n"
+                                                  "[d]\ntype = linear\nfeatures = 8\nfrozen = yes\n"
+                                                  "[e]\ntype = linear\nfeatures = 8\nbias = no\n"
+                                                  "[f]\ntype = linear\nfeatures = 8\nshares = b\n",
+                                     4);
+    const bound_layer *a = nets_layer(&m, "a"), *b = nets_layer(&m, "b"), *c = nets_layer(&m, "c");
+    const bound_layer *d = nets_layer(&m, "d"), *e = nets_layer(&m, "e"), *f = nets_layer(&m, "f");
+
+    (void)state;
+    assert_int_equal(a->n_kernels[LM_GRAD_INPUT], 0); /* data gets no gradient */
+    assert_true(b->n_kernels[LM_GRAD_INPUT] > 0);
+    assert_memory_equal(&c->cost, &b->cost, sizeof c->cost);
+    assert_ptr_equal(c->kernels[LM_FORWARD], b->kernels[LM_FORWARD]);
+    assert_int_equal(c->cost.pass[LM_GRAD_WEIGHT].flops, a->cost.pass[LM_GRAD_WEIGHT].flops);
+    assert_true(!d->trained && d->n_kernels[LM_GRAD_WEIGHT] == 0);
+    assert_int_equal(d->cost.pass[LM_GRAD_WEIGHT].flops, 0);
+    assert_int_equal(e->n_weights, 1);
+    assert_int_equal(f->n_weights + f->n_shared, 2);
+    assert_int_equal(f->n_weights, 0);
+    assert_int_equal(b->n_weights, 2); /* that of f changed nothing of its own */
+    nets_free(&m);
+}
+
 /* ResNet-50's first layer; the published count is 118 MMAC per image: 64 * 112 * 112 outputs, each
  * of 3 * 7 * 7 products. */
 static void conv2d_matches_hand_count(void **state)
@@ -521,6 +550,7 @@ int main(void)
         cmocka_unit_test(sharing_that_means_nothing_is_refused),
         cmocka_unit_test(a_function_may_be_counted_as_a_layer),
         cmocka_unit_test(a_binding_is_reused_for_the_same_use_alone),
+        cmocka_unit_test(layers_alike_are_bound_alike),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
