@@ -378,7 +378,9 @@ lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
         const char *said, *name;
     } also[] = { { "fp32", "f32" },    { "float32", "f32" }, { "fp16", "f16" },
                  { "float16", "f16" }, { "half", "f16" },    { "bfloat16", "bf16" },
-                 { "fp64", "f64" },    { "float64", "f64" }, { "fp8", "f8" } };
+                 { "fp64", "f64" },    { "float64", "f64" }, { "fp8", "f8" },
+                 { "int8", "i8" },     { "int32", "i32" },   { "int64", "i64" },
+                 { "uint8", "u8" } };
 
     for (size_t i = 0; i < sizeof also / sizeof also[0]; i++)
         text = strcmp(text, also[i].said) ? text : also[i].name;

@@ -52,7 +52,7 @@ lm_status text_rate(const char *text, double *out, lm_error *err);
 /** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */
 lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err);
 /** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8; also the names of frameworks: fp16,
- * half. */
+ * half, int8. */
 lm_status text_dtype(const char *text, int32_t *out, lm_error *err);
 /** In place of an element type: products of f32 in TF32. Tensors have no such type. */
 #define DTYPE_TF32 (-1)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "fit/comparison.h"
 #include "fit/shared.h"
 
@@ -120,6 +121,12 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
                                  ? calibration_told(who->cal, "fitted_features")
                                  : NULL;
 
+    if (which == PHASE_INFERENCE && who->cal && calibration_told(who->cal, "source"))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: no inference in %s was measured: take another --dtype "
+                            "('layermeter devices' lists them), or calibrate the device",
+                            who->machine ? who->machine : "the machine file",
+                            text_dtype_name(who->dtype));
     if (kept)
         return lm_error_set(
             err, LM_E_NOTFOUND,

@@ -397,6 +397,12 @@ static lm_status check_options(const network *net, const bind_options *o, lm_err
             net->path, (long long)o->batch, strtoll(fixed + strlen(NETWORK_BATCH_FIXED), NULL, 10));
     if (!lm_dtype_bytes(o->dtype))
         return lm_error_set(err, LM_E_ARG, "unknown element type %d", o->dtype);
+    if (!lm_dtype_is_real(o->dtype))
+        return lm_error_set(
+            err, LM_E_ARG,
+            "element type %s: weights and activations are real numbers here; f8 has "
+            "as many bytes as int8",
+            text_dtype_name(o->dtype));
     if (o->image < 0)
         return lm_error_set(err, LM_E_ARG, "image size %lld: must be 1 or more",
                             (long long)o->image);
