@@ -296,14 +296,8 @@ void priced_program_run(priced_program *p, const program_case *c, step_times *ou
         .pass    = c->pass,
         .message = c->message,
         .brief   = c->brief,
-        .rules   = { .slowdown  = o->slowdown,
-                     .stretch   = o->stretch,
-                     .surcharge = o->surcharge,
-                     .latency   = o->latency,
-                     .lag       = o->lag,
-                     .copy      = o->copy,
-                     .straggler = o->straggler,
-                     .slowest   = slowest_of(p, c->ranks.devices) },
+        .rules   = *o,
+        .slowest = slowest_of(p, c->ranks.devices),
     };
     pricing m = { p, &q };
 

@@ -34,27 +34,16 @@ static double exposed(layout_pricing *p, const layout *l, const layer_cost *c, d
                   blocks);
 }
 
-static double gather_part(layout_pricing *p, rank_group group, double bytes, double trained,
-                          gather_price *to)
+static double gather_seconds(void *context, collective_kind kind, double bytes, rank_group group)
 {
-    const rank_span *shard = &p->group[group];
-    const double     ranks = (double)shard->nodes * (double)shard->devices;
-
-    to->gather += layout_message(p, COLLECTIVE_ALLGATHER, bytes, group);
-    to->scatter += layout_message(p, COLLECTIVE_REDUCESCATTER, trained, group) +
-                   layout_message(p, COLLECTIVE_ALLREDUCE, trained / ranks, GROUP_REPLICA);
-    return to->scatter;
+    return layout_message(context, kind, bytes, group);
 }
 
 static gather_price price_gather(void *context, const gather_block *b)
 {
-    layout_pricing *p   = context;
-    gather_price    sum = { 0, 0 };
+    const layout_pricing *p = context;
 
-    gather_part(p, GROUP_SHARD, b->bytes - b->experts[0], b->trained - b->experts[1], &sum);
-    if (b->experts[0] > 0)
-        gather_part(p, GROUP_EXPERT_SHARD, b->experts[0], b->experts[1], &sum);
-    return sum;
+    return gather_price_of(b, p->group, gather_seconds, context);
 }
 
 /* ---- passes of a stage ---- */
@@ -262,11 +251,8 @@ static double update_seconds(const layout_pricing *p, const layout *l, int64_t r
     const layer_cost   *c     = &p->now.rank[rank];
     const double        whole =
         parts->before[p->q->facts.blocks].weights + parts->first.weights + parts->last.weights;
-    const double ranks = l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
-    const double own =
-        ranks > 1 ? (c->weights + c->experts * ((double)l->ep - 1)) / ranks : c->weights;
 
-    return parts->update * own / whole;
+    return parts->update * layout_updated(l, c->weights, c->experts) / whole;
 }
 
 /* Seconds of a step on one rank. */

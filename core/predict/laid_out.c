@@ -21,9 +21,9 @@ typedef struct laid_step {
     step_price        price;
     priced_program   *program;
     rank_span         group[N_RANK_GROUPS];
-    double            micro, shares; /* shares: number of ranks that share the update */
-    const host_time  *host;          /* NULL: host time is ignored */
-    host_work         issued[2];     /* of the passes of a micro-step, forward first */
+    double            micro, updated; /* updated: share of the update that this rank does */
+    const host_time  *host;           /* NULL: host time is ignored */
+    host_work         issued[2];      /* of the passes of a micro-step, forward first */
     lm_error         *err;
 } laid_step;
 
@@ -185,7 +185,7 @@ static step_work work_of(const laid_step *s)
                         .issued   = { s->issued[0],
                                       { s->issued[1].operations + again * s->issued[0].operations,
                                         s->issued[1].seconds + again * s->issued[0].seconds } },
-                        .update   = s->price.update.value / s->shares,
+                        .update   = s->price.update.value * s->updated,
                         /* replicas that infer do not wait for each other */
                         .compute = trains(s) ? forward + backward : 0,
                         .micro   = s->micro };
@@ -287,7 +287,7 @@ static void put_grounds(const laid_step *s, const step_times *t, prediction *out
         grounds_note(g, "layout", 0); /* no step under a layout was measured */
     put_experts(s, g);
     ledger_add_all(&g->ledger, &p->passes.ledger, s->micro * t->passes);
-    ledger_add_all(&g->ledger, &p->rest.ledger, t->weights / s->shares);
+    ledger_add_all(&g->ledger, &p->rest.ledger, t->weights * s->updated);
     ledger_add(&g->ledger, CERTAINTY_ASSUMED, fmax(0, out->step - ledger_seconds(&g->ledger)));
 }
 
@@ -345,7 +345,7 @@ static void bound_parts(const laid_step *s, const step_work *w, double sync, dou
     high[PHASE_BACKWARD] *= micro;
     bounded_hold(&low[PHASE_FORWARD], micro * s->price.least.forward);
     bounded_hold(&low[PHASE_BACKWARD], micro * s->price.least.backward);
-    bounded_hold(&low[PHASE_UPDATE], s->price.least.update / s->shares);
+    bounded_hold(&low[PHASE_UPDATE], s->price.least.update * s->updated);
     if (!(sync > 0)) /* nothing is exchanged */
         low[PHASE_SYNC] = high[PHASE_SYNC] = 0;
 }
@@ -462,14 +462,6 @@ static lm_status predict_replicas(const predictor *who, const step_setup *asked,
                     : predict_step(who, &s, out, err);
 }
 
-/* Number of ranks that share the update; `experts`: share of weights, which fewer ranks hold. */
-static double shares_of(const layout *l, double experts)
-{
-    const double ranks = l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
-
-    return ranks > 1 ? ranks / (1 - experts + experts * (double)l->ep) : 1;
-}
-
 /* Share of the updated weights that belong to this rank's experts. */
 static double experts_of(const bound_network *part)
 {
@@ -544,7 +536,7 @@ static lm_status price_step(laid_step *s)
     lm_status status = layout_groups(&s->l, s->asked->devices, s->group, s->err);
 
     if (!status && !(status = find_prices(s)))
-        s->shares = shares_of(&s->l, experts_of(s->bound));
+        s->updated = layout_updated(&s->l, 1, experts_of(s->bound));
     return status;
 }
 

@@ -17,6 +17,35 @@ static double send(streams *s, double from, double seconds)
     return s->message;
 }
 
+/* Messages of one kind of weights: a block's, or its experts'. Both have shards on the same number of
+ * replicas. */
+static gather_price price_part(const rank_span *group, rank_group shard, double bytes,
+                               double trained, gather_message *seconds, void *context)
+{
+    const double ranks = (double)group[shard].nodes * (double)group[shard].devices;
+    gather_price p     = { 0, 0 };
+
+    if (bytes > 0)
+        p.gather = seconds(context, COLLECTIVE_ALLGATHER, bytes, shard);
+    if (trained > 0)
+        p.scatter = seconds(context, COLLECTIVE_REDUCESCATTER, trained, shard) +
+                    seconds(context, COLLECTIVE_ALLREDUCE, trained / ranks, GROUP_REPLICA);
+    return p;
+}
+
+gather_price gather_price_of(const gather_block *b, const rank_span *group, gather_message *seconds,
+                             void *context)
+{
+    gather_price       p = price_part(group, GROUP_SHARD, b->bytes - b->experts[0],
+                                      b->trained - b->experts[1], seconds, context);
+    const gather_price own =
+        price_part(group, GROUP_EXPERT_SHARD, b->experts[0], b->experts[1], seconds, context);
+
+    p.gather += own.gather;
+    p.scatter += own.scatter;
+    return p;
+}
+
 /* Blocks are often equal: the last price holds for the next one. */
 typedef struct priced_gather {
     gather_prices      *price;

@@ -12,6 +12,9 @@
 
 #include <stddef.h>
 
+#include "fabric/kind.h"
+#include "program/layout.h"
+
 typedef struct gather_block {
     double bytes;   /**< bytes of its weights, all ranks' shares together */
     double trained; /**< those with gradients, which are scattered */
@@ -27,6 +30,19 @@ typedef struct gather_price {
 
 /** Prices the messages of a block's weights and gradients. NAN: unknown. */
 typedef gather_price gather_prices(void *context, const gather_block *block);
+
+/** Seconds of a message in a group, 0 in a group of one rank. NAN: unknown. */
+typedef double gather_message(void *context, collective_kind kind, double bytes, rank_group group);
+
+/**
+ * The messages of a block: GROUP_SHARD gathers its weights and scatters their gradients, of which
+ * GROUP_REPLICA adds up the shards; GROUP_EXPERT_SHARD does the same for experts. Frozen weights have
+ * no gradients.
+ *
+ * @param group of the layout, by rank_group
+ */
+gather_price gather_price_of(const gather_block *b, const rank_span *group, gather_message *seconds,
+                             void *context);
 
 typedef struct gather_times {
     double forward,

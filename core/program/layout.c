@@ -440,3 +440,10 @@ lm_status layout_groups(const layout *l, int64_t devices, rank_span group[N_RANK
                     group[GROUP_SHARD].devices / group[GROUP_EXPERTS].devices, devices);
     return status;
 }
+
+double layout_updated(const layout *l, double bytes, double experts)
+{
+    const double ranks = l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
+
+    return ranks > 1 ? (bytes + experts * (double)(l->ep - 1)) / ranks : bytes;
+}

@@ -207,6 +207,12 @@ lm_status layout_expert_span(const layout *l, int64_t devices, rank_span *expert
 lm_status layout_shard_span(const layout *l, int64_t devices, rank_span *shard, rank_span *replica,
                             lm_error *err);
 
+/**
+ * Bytes of the weights that a rank updates. ZeRO and FSDP share the update of `bytes` on this rank among
+ * the ranks of data; `experts`, a part of them, are on fewer ranks, by ep.
+ */
+double layout_updated(const layout *l, double bytes, double experts);
+
 /** The ranks that take part in a message. */
 typedef enum rank_group {
     GROUP_DATA,         /**< ranks that hold the same weights */

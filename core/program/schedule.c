@@ -55,7 +55,7 @@ static bool copied(const sync_policy *p)
 
 /* Additional delay of the last message behind a pass, compared with a message without
  * computation. */
-static double latency_behind(const stream_rules *r, double pass)
+static double latency_behind(const overlap_constants *r, double pass)
 {
     return r->lag > 0 ? fmin(r->latency, r->lag * pass) : r->latency;
 }
@@ -198,42 +198,20 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
     out->last = t.backward - out->copy;
 }
 
-/* Price of one kind of weights: a block's, or its experts'. Both have shards on the same number of
- * replicas. */
-static gather_price price_shared(const pricing *by, rank_group group, double bytes, double trained)
+static double gather_seconds(void *context, collective_kind kind, double bytes, rank_group group)
 {
-    const rank_span *shard  = &by->q->group[group];
-    const message    gather = { .kind = COLLECTIVE_ALLGATHER, .bytes = bytes, .group = group };
-    const message scatter = { .kind = COLLECTIVE_REDUCESCATTER, .bytes = trained, .group = group };
-    const message all     = { .kind  = COLLECTIVE_ALLREDUCE,
-                              .bytes = trained / ((double)shard->nodes * (double)shard->devices),
-                              .group = GROUP_REPLICA };
-    gather_price  p       = { 0, 0 };
+    const pricing *by = context;
+    const message  m  = { .kind = kind, .bytes = bytes, .group = group };
 
-    if (travels(by->q, &gather)) {
-        p.gather = by->q->message * by->price(by->context, &gather, bytes);
-        if (trained > 0)
-            p.scatter = by->q->message * by->price(by->context, &scatter, trained);
-    }
-    if (travels(by->q, &all) && trained > 0)
-        p.scatter += by->q->message * by->price(by->context, &all, all.bytes);
-    return p;
+    return travels(by->q, &m) ? by->q->message * by->price(by->context, &m, bytes) : 0;
 }
 
 /* Price of the weights of a block, which are gathered in each micro-step. */
 static gather_price price_gather(void *context, const gather_block *b)
 {
     const pricing *by = context;
-    gather_price   p  = { 0, 0 }, own;
 
-    if (b->bytes > b->experts[0])
-        p = price_shared(by, GROUP_SHARD, b->bytes - b->experts[0], b->trained - b->experts[1]);
-    if (b->experts[0] > 0) {
-        own = price_shared(by, GROUP_EXPERT_SHARD, b->experts[0], b->experts[1]);
-        p.gather += own.gather;
-        p.scatter += own.scatter;
-    }
-    return p;
+    return gather_price_of(b, by->q->group, gather_seconds, context);
 }
 
 static void run_gathered(rank_program *p, const schedule_question *q, pricing *by, step_times *out)
@@ -543,7 +521,7 @@ static void add_stragglers(const schedule_question *q, double compute, step_time
     if (!(q->rules.straggler > 0) || ranks <= 1)
         return;
     out->wait      = q->rules.straggler * compute * sqrt(2 * log(ranks));
-    out->straggler = out->wait * (1 - sqrt(log(q->rules.slowest) / log(ranks)));
+    out->straggler = out->wait * (1 - sqrt(log(q->slowest) / log(ranks)));
 }
 
 void schedule_step(rank_program *p, const schedule_question *q, message_price *price, void *context,

@@ -2,6 +2,7 @@
 #ifndef PROGRAM_SCHEDULE_H
 #define PROGRAM_SCHEDULE_H
 
+#include "fabric/overlap_constants.h"
 #include "program/host_clock.h"
 #include "program/program.h"
 
@@ -17,27 +18,16 @@ typedef struct step_work {
     double    compute; /**< all passes: the base of the stragglers' wait */
 } step_work;
 
-/** How compute and communication slow each other down. 0: no effect. */
-typedef struct stream_rules {
-    double slowdown, stretch; /**< as in overlap_rules */
-    double surcharge;         /**< extra s of a message during a pass, per s that it takes alone */
-    double latency;           /**< s by which compute delays the end of the last message */
-    double lag;               /**< upper bound of `latency`, in s per s of the pass; 0: none */
-    double copy;              /**< s per byte, for copies into buckets */
-    double straggler;         /**< standard deviation between ranks, per s of compute */
-    /** number of ranks whose slowest the passes already include; 1: only this rank */
-    double slowest;
-} stream_rules;
-
 /** A question to the schedule. */
 typedef struct schedule_question {
-    step_work    work;
-    int64_t      batch; /**< batch, which decides when messages are ready */
-    double       unit;  /**< factor on `ready`: ranks that share a host are slower */
-    rank_span    group[N_RANK_GROUPS];
-    double       pass, message; /**< factors on passes and messages: 1, or those of a bound */
-    stream_rules rules;
-    bool         brief; /**< the caller needs no list of buckets; this is faster */
+    step_work         work;
+    int64_t           batch; /**< batch, which decides when messages are ready */
+    double            unit;  /**< factor on `ready`: ranks that share a host are slower */
+    rank_span         group[N_RANK_GROUPS];
+    double            pass, message; /**< factors on passes and messages: 1, or those of a bound */
+    overlap_constants rules;         /**< `cold` is part of the prices */
+    double slowest; /**< the passes include the slowest of so many ranks; 1: of this one */
+    bool   brief;   /**< the caller needs no list of buckets; this is faster */
 } schedule_question;
 
 /** Seconds of one message of `bytes`; NAN: unknown. */

@@ -232,11 +232,11 @@ static void ranks_wait_for_the_slowest(void **state)
 
     (void)state;
     q.rules.straggler = 0.1;
-    q.rules.slowest   = 1;
+    q.slowest         = 1;
     schedule_step(NULL, &q, price, NULL, &t);
     assert_close(t.wait, wait, 1e-15);
     assert_close(t.step, 13 + wait, 1e-15);
-    q.rules.slowest = 2;
+    q.slowest = 2;
     schedule_step(NULL, &q, price, NULL, &t);
     assert_close(t.straggler, wait * (1 - sqrt(0.5)), 1e-12);
 }
