@@ -185,18 +185,30 @@ static lm_status entry_begin(workloads *w, const workload_name *of, entry **out,
     return e->of.name && e->of.input ? LM_OK : no_memory(err);
 }
 
-/* Are the counts of a network as much larger at batch 3 than at 2 as at 2 than at 1? */
+/* Far from batches 1 and 2: a layer of experts reads more of them with each sample, until it reads all. */
+#define FAR_BATCH 1000
+
+/* Do the counts from batches 1 and 2 on reach those of a far batch? Of counts beyond 64 bits there: of
+ * batch 3. */
 static lm_status judge(const workloads *w, entry *e, const bound_network *like, lm_error *err)
 {
-    loaded        *l     = e->from;
+    int64_t        batch = FAR_BATCH;
     bound_network *bound = NULL;
-    net_counts     third;
-    lm_status      status = entry_count_at(w, e, 3, like, &third, &bound, err);
+    net_counts     far;
+    lm_status      status = entry_count_at(w, e, batch, like, &far, &bound, err);
 
+    if (status == LM_E_OVERFLOW) {
+        batch  = 3;
+        status = entry_count_at(w, e, batch, like, &far, &bound, err);
+    }
     bound_network_free(bound);
-    l->judged = l->even = !status;
-    for (size_t i = 0; i < NET_COUNTS && l->even; i++)
-        l->even = third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
+    e->even = !status;
+    for (size_t i = 0; i < NET_COUNTS && e->even; i++) {
+        const uint64_t first = e->first.value[i], second = e->second.value[i];
+
+        e->even = second >= first &&
+                  far.value[i] == lm_add(first, lm_mul((uint64_t)(batch - 1), second - first));
+    }
     return status;
 }
 
@@ -209,15 +221,12 @@ static lm_status entry_count(const workloads *w, entry *e, const bound_network *
     bound[0] = bound[1] = NULL;
     if ((status = entry_count_at(w, e, 1, like, &e->first, &bound[0], err)) ||
         (status = entry_count_at(w, e, 2, bound[0], &e->second, &bound[1], err)) ||
-        (!e->from->judged && (status = judge(w, e, bound[0], err)))) {
+        (status = judge(w, e, bound[0], err))) {
         bound_network_free(bound[0]);
         bound_network_free(bound[1]);
         bound[0] = bound[1] = NULL;
         return status;
     }
-    e->even = e->from->even;
-    for (size_t i = 0; i < NET_COUNTS; i++)
-        e->even &= e->second.value[i] >= e->first.value[i];
     return LM_OK;
 }
 

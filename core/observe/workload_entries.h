@@ -40,15 +40,11 @@ typedef struct terms_at {
     growing_pass  forward, backward, update;
 } terms_at;
 
-/*
- * A network file. Whether counts grow in equal steps depends on its layers, not on the input's
- * size: the first input decides.
- */
+/* A network file. */
 typedef struct loaded {
     const char    *name;
     const network *net;
-    network       *own; /* the same network if it must be freed; NULL: it is lent */
-    bool           judged, even;
+    network       *own;            /* the same network if it must be freed; NULL: it is lent */
     entry         *pending, *last; /* used while several networks are counted */
 } loaded;
 

@@ -74,30 +74,44 @@ static void counts_that_cannot_be_read_are_named(void **state)
     }
 }
 
-static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
+/* The counts at batches up to 4096 are those of the bound network. */
+static void compare_with_bindings(workloads *loads, const char *name, const char *input)
 {
-    workloads  *loads = new_loads();
     net_metrics counts, bound_counts;
-    lm_error    err;
 
-    (void)state;
-    for (int64_t batch = 1; batch <= 4096; batch *= 8) {
-        const bind_options options = { .batch = batch, .dtype = LM_F16, .input = "3x20x24" };
+    for (int64_t batch = 1; batch <= 4096; batch *= 4) {
+        const bind_options options = { .batch = batch, .dtype = LM_F16, .input = input };
         network           *net;
         bound_network     *bound;
 
         assert_int_equal(
-            workloads_counts(
-                loads, &(workload_name){ .name = "n2.ini", .input = "3x20x24", .dtype = LM_F16 },
-                batch, &counts, NULL),
+            workloads_counts(loads,
+                             &(workload_name){ .name = name, .input = input, .dtype = LM_F16 },
+                             batch, &counts, NULL),
             LM_OK);
-        assert_int_equal(network_load("n2.ini", NULL, &net, NULL), LM_OK);
+        assert_int_equal(network_load(name, NULL, &net, NULL), LM_OK);
         assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
         assert_int_equal(metrics_of_network(bound, NULL, &bound_counts, NULL), LM_OK);
         assert_memory_equal(&counts, &bound_counts, sizeof counts);
         bound_network_free(bound);
         network_free(net);
     }
+}
+
+static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
+{
+    workloads  *loads = new_loads();
+    net_metrics counts;
+    lm_error    err;
+
+    (void)state;
+    compare_with_bindings(loads, "n2.ini", "3x20x24");
+    /* with 8 experts, 4 tokens read all of them, and 64 tokens no more; a long input does from the first
+     * sample on, and says nothing of a short one */
+    folder_file("experts.ini", "[network]\nname = experts\n[x]\ntype = input\nshape = 512x6\n"
+                               "[e]\ntype = moe\nexperts = 8\ntop_k = 2\nhidden = 5\n");
+    compare_with_bindings(loads, "experts.ini", "512x6");
+    compare_with_bindings(loads, "experts.ini", "1x6");
     assert_int_equal(workloads_counts(loads, &(workload_name){ .name = "n2.ini", .dtype = LM_F32 },
                                       0, &counts, &err),
                      LM_E_ARG);
