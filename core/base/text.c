@@ -346,6 +346,10 @@ lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_e
 
         errno = 0;
         value = strtoll(p, &end, 10);
+        if (end > p && (*end == 'k' || *end == 'K')) { /* of tokens: as text_length() */
+            value = value > INT64_MAX / 1024 ? 0 : value * 1024;
+            end++;
+        }
         if (end == p || !isdigit((unsigned char)*p) || errno == ERANGE || value < 1)
             return expected(err, "a shape such as 3x224x224", text);
         if (count == max || count == LM_MAX_RANK)

@@ -49,7 +49,7 @@ typedef struct batch_told {
 lm_status text_batch(const char *text, batch_told *out, lm_error *err);
 /** Bytes per second: 10Gbit/s, 100Gbps, 100G (bits), 1.25 GB/s, with an SI prefix or without. */
 lm_status text_rate(const char *text, double *out, lm_error *err);
-/** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */
+/** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x; 4k tokens are 4096. */
 lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err);
 /** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8; also the names of frameworks: fp16,
  * half, int8. */

@@ -183,8 +183,7 @@ static const char examples[] =
     "  layermeter plan llama3_70b --device H100 --gpus 64 --layout 'tp8 pp4 dp2 sp recompute=full' \\\n"
     "    --global-batch 512 --tokens 1T\n"
     "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n"
-    "  layermeter plan llama3_1_70b --device H100 --devices-per-node 8 --phase decode --context 4k \\\n"
-    "    --rate 2000 --within 50ms --batch auto\n"
+    "  layermeter plan llama3_1_70b --device H100 --phase decode --context 4k --rate 2000 --within 50ms\n"
     "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900 \\\n"
     "    --tokens 10M\n";
 
@@ -196,9 +195,10 @@ typedef struct plan_command {
     price_list   *prices;
     int64_t       tokens;         /* of a sample; 0: samples are not tokens */
     bool          assumed_tokens; /* of the run: LAYOUT_PLANS_TOKENS */
-    session      *session;        /* of each machine */
-    decoding    **decode;         /* the same; all NULL: not wanted */
-    side_asked   *side;           /* told by the options, for each machine */
+    bool          assumed_optimizer;
+    session      *session; /* of each machine */
+    decoding    **decode;  /* the same; all NULL: not wanted */
+    side_asked   *side;    /* told by the options, for each machine */
 } plan_command;
 
 /* The question of the options, before any file is read. */
@@ -207,6 +207,8 @@ static void ask(plan_command *c, const options *o)
     static const int64_t one = 1;
     const plan_options  *a   = c->a;
     plan_job            *job = &c->job;
+
+    c->assumed_optimizer = !option_given(o, &a->how.optimizer);
 
     job->question =
         (plan_question){ .training     = a->training,
@@ -406,6 +408,10 @@ static lm_status answer_layouts(const plan_command *c, lm_error *err)
         status = plan_print_layouts(&c->job, &plans, &c->a->look, c->a->timeline, err);
     if (!status && c->a->assumed_batch)
         note("the batch of a step was not given (--global-batch): 4Mtokens are assumed");
+    if (!status && c->tokens && c->assumed_optimizer)
+        note(
+            "the optimizer was not given (--optimizer): momentum is assumed; adam, usual for language "
+            "models, needs more memory");
     layout_plans_free(&plans);
     return status;
 }
@@ -441,7 +447,7 @@ static bool must_share(const plan_command *c, const options *o)
     if (!c->tokens || a->layouts || a->largest || !plan_job_too_large(&c->job))
         return false;
     if (a->how.program == PROGRAM_TRAINING)
-        return !a->plot && !a->recompute && !a->training.evaluate;
+        return !a->plot && !a->training.evaluate;
     return plan_options_place_free(o, a) && a->how.setup.devices == 1;
 }
 
@@ -454,7 +460,8 @@ static void note_shared(const plan_command *c)
     memory_types_print(&t, text);
     if (c->a->how.program == PROGRAM_TRAINING)
         note(
-            "%s in %s does not fit one device: here are the %d best layouts for several (--layouts)",
+            "%s in %s does not fit one device: here are the %d best layouts with weights in 16 bits "
+            "(--layouts)",
             c->job.network, text, PLAN_SHARED_LAYOUTS);
     else
         note(

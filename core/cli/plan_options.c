@@ -2,6 +2,7 @@
 #include "cli/plan_options.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cli/power_options.h"
 #include "report/plan/fields.h"
@@ -96,6 +97,9 @@ static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
     if (a->how.program != PROGRAM_TRAINING)
         return misused(o, &a->layouts, err,
                        "is for training: inference tries each --tp and --pp of --devices-per-node");
+    if (option_given(o, &a->how.accumulate))
+        return misused(o, &a->how.accumulate, err,
+                       "is of replicas: for layouts give --global-batch, or ga in --layout");
     usual(o, a);
     if (a->training.evaluate)
         return misused(o, &a->training.evaluate, err,
@@ -129,6 +133,20 @@ lm_status plan_options_check(options *o, lm_error *err)
     return once_or_each(o, &a->overhead, fleet_size(&a->fleet), err);
 }
 
+/* Layouts recompute all blocks or attention's core. */
+static lm_status take_recompute(const options *o, plan_options *a, lm_error *err)
+{
+    const bool core = !strcmp(a->recompute, "selective");
+
+    if (!core && strcmp(a->recompute, "blocks") != 0 && strcmp(a->recompute, "full") != 0)
+        return misused(o, &a->recompute, err, "%.60s: layouts recompute blocks or selective",
+                       a->recompute);
+    if (!a->layout.text)
+        a->layout.text = core ? "recompute=selective" : "recompute=full";
+    a->recompute = NULL;
+    return LM_OK;
+}
+
 lm_status plan_options_share(const options *o, plan_options *a, lm_error *err)
 {
     lm_status status;
@@ -138,6 +156,8 @@ lm_status plan_options_share(const options *o, plan_options *a, lm_error *err)
         return LM_OK;
     }
     a->layouts = PLAN_SHARED_LAYOUTS;
+    if (a->recompute && (status = take_recompute(o, a, err)))
+        return status;
     if ((status = check_layouts(o, a, err)))
         return status;
     return look_check(o, &a->look, columns_of(a), NULL, err);

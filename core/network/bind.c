@@ -442,14 +442,23 @@ static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l
     return status;
 }
 
-/* Layers that learn something for each place of an image take its size as an argument. */
-static void say_image(const binding *b)
+/* Layers that learn something for each place of an image or of a sequence take its size as an
+ * argument. */
+static void say_argument(const binding *b)
 {
-    for (size_t i = 0; i < b->net->n_arguments && b->out->options.image; i++)
-        if (!strcmp(b->net->argument[i].name, "image"))
+    const bind_options *o = &b->out->options;
+
+    for (size_t i = 0; i < b->net->n_arguments; i++) {
+        const char *name = b->net->argument[i].name;
+
+        if (o->image && !strcmp(name, "image"))
             text_add(b->err->text, sizeof b->err->text,
                      "; this network takes the size as an argument, behind its name: :image=%lld",
-                     (long long)b->out->options.image);
+                     (long long)o->image);
+        if (o->input && !strcmp(name, "sequence"))
+            text_add(b->err->text, sizeof b->err->text,
+                     "; this network takes the length as an argument: --sequence %.40s", o->input);
+    }
 }
 
 /* Type, parameters, shapes and counts of a declared layer. */
@@ -471,7 +480,7 @@ static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l
             status = bind_layer(b, l);
     }
     if (status)
-        say_image(b);
+        say_argument(b);
     if (status)
         prefix_place(b, decl, line);
     return status;

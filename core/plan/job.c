@@ -66,10 +66,16 @@ static lm_status automatic(plan_job *job, lm_error *err)
 
 bool plan_job_too_large(const plan_job *job)
 {
+    const plan_question *q     = &job->question;
+    const bool           train = q->setup.program == PROGRAM_TRAINING;
+    const int64_t        ranks = train ? q->nodes[0] * q->setup.devices : 1;
+    size_t               n     = 0;
+
     for (size_t i = 0; i < job->n; i++)
-        if (!job->side[i].room.bytes || job->machine[i].fits->largest[0][0])
-            return false;
-    return true;
+        n += job->side[i].room.bytes &&
+             !batch_limit(job->machine[i].fits, ranks,
+                          q->global_batch ? 2 : q->setup.sync.accumulation);
+    return train ? n > 0 : n == job->n;
 }
 
 /* ---- search ---- */
@@ -114,9 +120,11 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     q.setup.again = side->again;
     status        = search_batches(job, i, &q, err);
     for (side->batch = *q.batch; job->batch_free && !status && job->set.n == before.n;) {
-        side->smaller = job->set.too_large > before.too_large ? "does not fit its memory"
-                        : job->set.too_slow > before.too_slow ? "takes longer than --within"
-                                                              : NULL;
+        side->smaller = job->set.no_messages > before.no_messages
+                            ? "needs messages without a price (--interconnect)"
+                        : job->set.too_slow > before.too_slow   ? "takes longer than --within"
+                        : job->set.too_large > before.too_large ? "does not fit its memory"
+                                                                : NULL;
         if (!side->smaller || side->batch == 1)
             break;
         forget(&job->set, &before);
@@ -186,6 +194,12 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             "%s: devices that share the network send each other messages, which have "
             "no prices: give --interconnect, or --bandwidth between nodes",
             side->name);
+    if (job->set.too_slow)
+        return lm_error_set(
+            err, LM_E_NOTFOUND, "%s: a batch of %lld takes longer than --within %g ms: take %s",
+            side->name, (long long)side->batch, q->within * 1e3,
+            side->batch > 1 ? "a smaller --batch, or another machine"
+                            : "another machine, or more devices that share the network");
     if (job->set.too_large)
         return too_large(job, err);
     if (job->set.no_time)
@@ -200,11 +214,6 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             "%s: devices fail more often than a run makes progress between checkpoints: give "
             "a longer --mtbf, a shorter --checkpoint or --restart, or fewer --nodes",
             side->name);
-    if (job->set.too_slow)
-        return lm_error_set(
-            err, LM_E_NOTFOUND, "%s: a batch of %lld takes longer than --within %g ms: take %s",
-            side->name, (long long)side->batch, q->within * 1e3,
-            side->batch > 1 ? "a smaller --batch, or another machine" : "another machine");
     if (job->set.idle)
         return lm_error_set(
             err, LM_E_ARG,

@@ -70,6 +70,8 @@ static bool keeps_to(const plan_limits *l, const layout_plan *p)
 static void take(const plan_job *job, const layout_plan *like, const layout_search *s,
                  layout_plans *out)
 {
+    layout_counts *counts = &out->counts[out->n_counts - 1];
+
     for (size_t i = 0; i < s->n; i++) {
         layout_plan *p = &out->plan[out->n];
 
@@ -89,6 +91,7 @@ static void take(const plan_job *job, const layout_plan *like, const layout_sear
         out->fastest  = out->missed ? fmin(out->fastest, p->run.value) : p->run.value;
         out->cheapest = out->missed ? fmin(out->cheapest, p->cost.value) : p->cost.value;
         out->missed++;
+        counts->missed = counts->missed > 0 ? fmin(counts->missed, p->run.value) : p->run.value;
     }
 }
 

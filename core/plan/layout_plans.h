@@ -30,7 +30,9 @@ typedef struct layout_counts {
     size_t  refused;    /**< number of the best layouts that could not be predicted */
     char    why[200];   /**< error of the first of these */
     char    none[200];  /**< why there is no layout; "": there is one */
-    double  short_of;   /**< bytes of the smallest layout if none fits; 0: layouts are missing for another reason */
+    double  missed; /**< s of the fastest run that misses the deadline or budget; 0: none does */
+    double
+        short_of; /**< bytes of the smallest layout if none fits; 0: layouts are missing for another reason */
 } layout_counts;
 
 typedef struct layout_plans {

@@ -36,8 +36,6 @@ static lm_status check_searched(const layout_question *q, lm_error *err)
     if (layout_again(t) == N_LAYOUT_REPEATS)
         return not_searched("recompute=", t->recompute,
                             "but recomputation of all blocks, of attention's core, or none", err);
-    if (t->fsdp == LAYOUT_ALL)
-        return not_searched("fsdp of all ranks", "", "but of those on a node, and zero3", err);
     if (t->told & TOLD(TP) && t->tp > q->devices)
         return lm_error_set(
             err, LM_E_ARG,

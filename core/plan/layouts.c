@@ -148,6 +148,17 @@ static lm_status weigh_best(hunt *h, bool *again)
 
 #define TOLD(property) LAYOUT_BIT(TOLD_##property)
 
+/* Does it agree with what the user gave? zero3 is FSDP over all ranks of data. */
+static bool shares_as_told(const hunt *h, const layout *l, int64_t data)
+{
+    const layout *t = h->q->told;
+
+    if (t && l->zero == 3 && t->told & TOLD(FSDP) && !(t->told & TOLD(ZERO)))
+        return t->fsdp == LAYOUT_ALL || t->fsdp == data;
+    return layout_question_told(h->q, l, TOLD(ZERO) | TOLD(FSDP)) &&
+           !(l->fsdp && t && t->told & TOLD(ZERO));
+}
+
 /* Sets a way of sharing. False: it is useless, equals another one, or contradicts the given
  * properties. */
 static bool share_weights(const hunt *h, layout *l, int sharing)
@@ -159,8 +170,7 @@ static bool share_weights(const hunt *h, layout *l, int sharing)
         return false;
     l->zero = sharing < SHARINGS - 1 ? sharing : 0;
     l->fsdp = sharing < SHARINGS - 1 ? 0 : near;
-    if (!layout_question_told(h->q, l, TOLD(ZERO) | TOLD(FSDP)) ||
-        (l->fsdp && h->q->told && h->q->told->told & TOLD(ZERO)))
+    if (!shares_as_told(h, l, data))
         return false;
     return l->fsdp ? near > 1 && near < data && near % l->ep == 0 : !l->zero || data > 1;
 }

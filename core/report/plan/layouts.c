@@ -290,6 +290,18 @@ static void put_tried(const plan_job *job, const layout_counts *k, FILE *out)
                 k->refused == 1 ? "is" : "are", k->why);
 }
 
+/* Layouts that fit, but miss the deadline or budget. */
+static void put_missed(const layout_counts *k, bool full, FILE *out)
+{
+    char text[HOURS_TEXT];
+
+    if (k->missed > 0)
+        fprintf(out, "%sdeadline or budget missed: the fastest run takes %s\n", full ? "  " : ": ",
+                text_duration(k->missed, text, sizeof text));
+    else if (!full)
+        fputs(": no run ends, for its failures\n", out);
+}
+
 /* For each machine and number of nodes: layouts that were tried, what the best takes, its limit, and why
  * the next is worse. Of many numbers of nodes only the chosen ones in full, of others the best layout. */
 static void put_sentences(const plan_job *job, const layout_plans *p, const layout_row *row,
@@ -338,6 +350,8 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
                     close ? "; " : "", close ? room_verdict_words(ROOM_CLOSE) : "");
             first = x;
         }
+        if (!first)
+            put_missed(k, full, out);
     }
 }
 

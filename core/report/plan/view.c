@@ -382,6 +382,16 @@ static bool worded(const plan_job *job, const plan_answers *answers, size_t mach
     return i < answers->n;
 }
 
+/* Why a machine has a smaller batch than the question, or no plan even with that. */
+static void print_smaller(const plan_side *side, int64_t asked, FILE *out)
+{
+    if (side->batch < asked)
+        fprintf(out, "note: %s: batch %" PRId64 ", because %" PRId64 " %s (--batch)\n", side->name,
+                side->batch, asked, side->smaller);
+    else
+        fprintf(out, "note: %s: no plan: batch %" PRId64 " %s\n", side->name, asked, side->smaller);
+}
+
 /* The basis of the answers. */
 static void print_grounds(const plan_job *job, const plan_answers *answers, FILE *out)
 {
@@ -405,8 +415,7 @@ static void print_grounds(const plan_job *job, const plan_answers *answers, FILE
                     "--memory or --device\n",
                     side->name);
         if (side->smaller)
-            fprintf(out, "note: %s: batch %" PRId64 ": %" PRId64 " %s (--batch)\n", side->name,
-                    side->batch, *job->question.batch, side->smaller);
+            print_smaller(side, *job->question.batch, out);
         if (*side->one_node)
             fprintf(out, "note: plans of one device only: %s\n", side->one_node);
     }
