@@ -408,6 +408,21 @@ static const net_argument *argument_of(const network *net, const char *name)
     return NULL;
 }
 
+/* A network that a config.json sets the arguments of keeps its name and note; of its arguments the
+ * further ones are told. */
+static lm_status keep_name(const network *net, const char *const *more, size_t n_more, network *out,
+                           lm_error *err)
+{
+    char set[160] = "";
+
+    for (size_t i = 0; i < n_more; i++)
+        text_add(set, sizeof set, "%s%s", i ? " " : "", more[i]);
+    out->name = arena_text(out->arena, net->name, strlen(net->name));
+    out->set  = arena_text(out->arena, set, strlen(set));
+    out->note = net->note ? arena_text(out->arena, net->note, strlen(net->note)) : NULL;
+    return out->name && out->set && (out->note || !net->note) ? LM_OK : no_memory(err);
+}
+
 /* Opens the network again with its settings and further arguments. */
 static lm_status load_with(const network *net, const char *const *more, size_t n_more,
                            network **out, lm_error *err)
@@ -431,7 +446,8 @@ static lm_status load_with(const network *net, const char *const *more, size_t n
         memcpy(word + n, more, n_more * sizeof *more);
         status =
             load(net->path, net, &(network_choices){ .set = word, .n_set = n + n_more }, out, err);
-        if (!status && net->lora && (status = network_adapt(*out, net->lora, err)))
+        if (!status && ((net->base && (status = keep_name(net, more, n_more, *out, err))) ||
+                        (net->lora && (status = network_adapt(*out, net->lora, err)))))
             network_free(*out);
     }
     free(word);

@@ -4,6 +4,20 @@
 #include <math.h>
 #include <string.h>
 
+/* "Tesla V100" of "Tesla V100-SXM2-16GB": a name up to its first number. */
+static int family_of(const char *name)
+{
+    const size_t words = strcspn(name, "0123456789");
+
+    return (int)(words + strspn(name + words, "0123456789"));
+}
+
+/* Do names tell devices of one family? A100 is a name of those with 40 and with 80 GB. */
+static bool same_family(const char *a, const char *b)
+{
+    return family_of(a) == family_of(b) && !strncmp(a, b, (size_t)family_of(a));
+}
+
 /* Finds the section of the price file: by instance, else by device, from its name or the machine
  * file. */
 static lm_status find_section(const paid_rule *r, const paid_asked *a, paid_price *out,
@@ -12,8 +26,15 @@ static lm_status find_section(const paid_rule *r, const paid_asked *a, paid_pric
     const char *of = a->device;
 
     out->among = 1;
-    if (a->instance)
-        return prices_find(r->prices, a->instance, &out->price, err);
+    if (a->instance) {
+        const lm_status status = prices_find(r->prices, a->instance, &out->price, err);
+
+        if (!status && of && out->price->device && !same_family(out->price->device, of) &&
+            !price_holds(out->price, r->devices, of))
+            return lm_error_set(err, LM_E_ARG, "%s:%d: '%.60s' has %s, not %s", out->price->path,
+                                out->price->line, out->price->name, out->price->device, of);
+        return status;
+    }
     if (!of && a->cal) /* or the device of its backend */
         of = calibration_device(a->cal);
     if (of)

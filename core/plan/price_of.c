@@ -45,8 +45,7 @@ lm_status prices_find(const price_list *list, const char *name, const price **ou
                         name, list->n ? offer : "none");
 }
 
-/* Does it hold the device, by any of the device's names? */
-static bool holds(const price *p, const device_list *devices, const char *wanted)
+bool price_holds(const price *p, const device_list *devices, const char *wanted)
 {
     const device *a = NULL, *b = NULL;
     const char   *held = p->device ? p->device : p->name;
@@ -103,7 +102,7 @@ lm_status prices_of_device(const price_list *list, const device_list *devices, c
 
     for (size_t file = 0; file < 2 && !best.n; file++)
         for (; i < end[file]; i++)
-            if (holds(&list->price[i], devices, a->device) &&
+            if (price_holds(&list->price[i], devices, a->device) &&
                 (status = take(list, &list->price[i], a, &best, err)))
                 return status;
     if (!best.n)
@@ -111,6 +110,12 @@ lm_status prices_of_device(const price_list *list, const device_list *devices, c
             err, LM_E_NOTFOUND,
             "%s has no price of '%.60s': write one there, or give --price 2.50USD/h", list->path,
             a->device);
+    if (!best.price && a->tier == PRICE_SPOT)
+        return lm_error_set(
+            err, best.why.code,
+            "none of the %zu price%s of '%.60s' has a spot price: give a file that has "
+            "one (--prices), --price 2.50USD/h, or leave out --spot",
+            best.n, best.n == 1 ? "" : "s", a->device);
     if (!best.price)
         return lm_error_set(err, best.why.code, "%s", best.why.text);
     *out   = best.price;

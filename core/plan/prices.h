@@ -76,6 +76,9 @@ typedef struct price_asked {
     int64_t     used; /**< devices per node */
 } price_asked;
 
+/** Is it the price of a device of this name, or of another of its names? */
+bool price_holds(const price *p, const device_list *devices, const char *wanted);
+
 /**
  * The price of a device: a section with one of the device's names, or a section whose device it is.
  * Of several, the one with the lowest cost for the used devices of a node; the first in the file if

@@ -298,6 +298,10 @@ static lm_status make_network(const reading *r, const network_choices *choices, 
     free(set);
     if (!status && !(status = rename_network(net, r->path, r->err)))
         status = tell_set(net, choices, r->err);
+    if (!status && value_of(r, "quantization_config"))
+        net->note =
+            "quantization_config is not read: weights have the type of --dtype (fp8: half of "
+            "16 bits; 4 bits are not known)";
     if (status)
         network_free(net);
     else
