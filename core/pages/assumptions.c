@@ -65,8 +65,10 @@ static void put_pass(const page *p, FILE *out)
               "and to wait in a queue of requests, is not counted.");
     if (p->passes)
         html_item(out, "Tokens are generated: %s.", p->passes);
-    html_item(out, "Element type %s.",
-              types_print(p->machine[0].who->dtype, p->machine[0].who->mixed, types));
+    html_item(out, "Element type %s%s%s.",
+              types_print(p->machine[0].who->dtype, p->machine[0].who->mixed, types),
+              p->machine[0].who->weights ? ", weights in " : "",
+              p->machine[0].who->weights ? text_dtype_name(p->machine[0].who->weights) : "");
     for (size_t k = 0; k < p->n_machines; k++)
         if (p->machine[k].point[0].step.stands_in)
             html_item(out,

@@ -15,8 +15,9 @@ static const struct {
       1u << MEMORY_WEIGHTS | 1u << MEMORY_FROZEN | 1u << MEMORY_COPIES | 1u << MEMORY_GATHERED },
     { "optimizer", "optimizer", "#aaaaaa", 1u << MEMORY_OPTIMIZER | 1u << MEMORY_MASTERS },
     { "gradients and buckets", "gradients", NULL, 1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
+    { "KV cache", "KV cache", "#6A3D9A", 1u << MEMORY_CACHE },
     { "activations and inputs", "activations", "#009E73",
-      1u << MEMORY_CACHE | 1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
+      1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
     { "gradients of activations", "activation gradients", "#88CCAA", 1u << MEMORY_BACKWARD },
     { "workspace", "workspace", "#882255", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
 };
@@ -185,7 +186,7 @@ static void put_memory(FILE *out, const void *what)
     if (limit_drawn(p))
         fprintf(out, "%.6g with lines dt 2 lw 2 lc rgb '#000000' title 'the device has', \\\n  ",
                 (double)p->memory / unit);
-    fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle, \\\n", out);
+    fprintf(out, "$live using 1:%zu with lines lw 1 lc rgb '#1b1b1b' notitle, \\\n", N_GROUPS + 1);
     page_end_plot(out, p);
 }
 
@@ -209,9 +210,9 @@ void page_memory_charts(page *p)
 
     put_peak(p, peak, sizeof peak);
     snprintf(c->title, sizeof c->title, "Memory over a step");
-    snprintf(c->text, sizeof c->text,
-             "Memory of a device during a step, from the first layer of the forward pass to the "
-             "update. The peak is %s, %s.",
+    snprintf(c->text, sizeof c->text, "Memory of a device during a %s. The peak is %s, %s.",
+             p->batch ? "forward pass"
+                      : "step, from the first layer of the forward pass to the update",
              size_text(p->use.peak, size, sizeof size), peak);
 }
 
@@ -237,7 +238,8 @@ static table *peak_table(const page *p)
     for (size_t g = 0; g < N_GROUPS; g++) {
         const double bytes = group_bytes(p->use.part, g);
 
-        field_row(&rows, &(peak_row){ groups[g].name, bytes / unit, bytes / peak });
+        if (group_seen(p, g))
+            field_row(&rows, &(peak_row){ groups[g].name, bytes / unit, bytes / peak });
     }
     field_row(&rows, &(peak_row){ "together", peak / unit, 1 });
     return rows.t;

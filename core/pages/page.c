@@ -85,7 +85,8 @@ static void page_asked(const page *p, char *buffer, size_t size)
     snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
 
     if (q->kind == SCALING_WEAK)
-        text_add(buffer, size, "batch %lld of each device", (long long)q->setup.batch);
+        text_add(buffer, size, p->layout ? "micro-batch %lld" : "batch %lld of each device",
+                 (long long)q->setup.batch);
     else
         text_add(buffer, size, "batch %lld of all devices together", (long long)q->global_batch);
     if (q->kind == SCALING_GLOBAL)
@@ -377,7 +378,10 @@ static void put_head(const page *p, const char *title, FILE *out)
     fputs("</head>\n<body>\n<header>\n<h1>", out);
     html_text(out, title);
     fputs("</h1>\n<p class=\"asked\">", out);
-    html_textf(out, "Predicted %s of %s%s%s: %s.", p->batch ? "inference" : "training time",
+    html_textf(out, "Predicted %s of %s%s%s: %s.",
+               p->passes  ? "decoding"
+               : p->batch ? "inference"
+                          : "training time",
                p->network, p->net->set ? " with " : "", p->net->set ? p->net->set : "", asked);
     fputs("</p>\n<nav aria-label=\"sections\">", out);
     for (size_t i = 0; i < N_SECTIONS; i++)
