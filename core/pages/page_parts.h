@@ -59,6 +59,12 @@ lm_status page_setup(const page *p, const page_machine *m, int64_t nodes, step_s
 bool page_known(const scale_point *x);
 /** The point at this number of nodes; NULL: not on the page, or not known. */
 const scale_point *page_point(const page *p, const page_machine *m, int64_t nodes);
+/** "samples", or "tokens" of decoding. */
+static inline const char *page_samples(const page *p)
+{
+    return p->passes ? "tokens" : "samples";
+}
+
 /** "1 node", "8 nodes". */
 const char *page_nodes(int64_t nodes, char *buffer, size_t size);
 /** "22 nodes (16 to 31)", "more than 65,536 nodes", "not known". */

@@ -161,9 +161,9 @@ static void tell_rate(const page_row *r, double *y, char *text, size_t size)
     *y = x->samples_per_second;
     text_grouped((uint64_t)(*y + 0.5), rate, sizeof rate);
     if (isnan(x->samples.low))
-        snprintf(text, size, "%s samples/s", rate);
+        snprintf(text, size, "%s %s/s", rate, page_samples(r->p));
     else
-        snprintf(text, size, "%s samples/s (%s to %s)", rate,
+        snprintf(text, size, "%s %s/s (%s to %s)", rate, page_samples(r->p),
                  text_grouped((uint64_t)(x->samples.low + 0.5), low, sizeof low),
                  text_grouped((uint64_t)(x->samples.high + 0.5), high, sizeof high));
 }
@@ -367,7 +367,10 @@ static void put_over_batches(FILE *out, const page_chart *chart, const curve_col
 
 static void put_batch_rates(FILE *out, const void *what)
 {
-    put_over_batches(out, what, &batch_rates, "samples per second");
+    char label[40];
+
+    snprintf(label, sizeof label, "%s per second", page_samples(what));
+    put_over_batches(out, what, &batch_rates, label);
 }
 
 static void put_latencies(FILE *out, const void *what)
@@ -389,9 +392,9 @@ void page_batches_charts(page *p)
         "axes.%s%s",
         band_words(p, &latencies, HOLD, band, sizeof band), hollow);
     c = page_add_chart(p, "throughput", NULL, size, put_batch_rates);
-    snprintf(c->title, sizeof c->title, "Samples per second");
-    snprintf(c->text, sizeof c->text, "Samples per second of %s, one batch after the other%s.%s",
-             p->layout ? "all these devices" : "a device",
+    snprintf(c->title, sizeof c->title, "%s per second", p->passes ? "Tokens" : "Samples");
+    snprintf(c->text, sizeof c->text, "%s per second of %s, one batch after the other%s.%s",
+             p->passes ? "Tokens" : "Samples", p->layout ? "all these devices" : "a device",
              p->question.setup.layout.pp > 1 ? " in each stage" : "", hollow);
 }
 
@@ -431,8 +434,10 @@ static const field batches_told[] = {
 
 void page_batches_write(const page *p, FILE *out)
 {
-    html_paragraph(out, "Replicas exchange nothing. n replicas process n times as many samples a "
-                        "second; the time of a batch does not change.");
+    html_paragraph(out,
+                   "Replicas exchange nothing. n replicas process n times as many %s a "
+                   "second; the time of a batch does not change.",
+                   page_samples(p));
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "latency", out);
     page_figure(p, "throughput", out);

@@ -80,7 +80,8 @@ static void put_inference(const page *p, const page_machine *m, FILE *out)
         if (m->point[i].samples_per_second > best->samples_per_second)
             best = &m->point[i];
     fputs("<p class=\"big\">", out);
-    html_textf(out, "%s samples/s", rate_text(best->samples_per_second, rate, sizeof rate));
+    html_textf(out, "%s %s/s", rate_text(best->samples_per_second, rate, sizeof rate),
+               page_samples(p));
     fputs("</p>\n<p class=\"sub\">", out);
     if (rate_range(best, range, sizeof range))
         html_textf(out, "at batch %lld; %s in 9 cases of 10", (long long)best->step.batch, range);
