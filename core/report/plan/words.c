@@ -29,8 +29,9 @@ static money cost_of(const plan_job *job, const plan *p, const plan_view *v)
     return m;
 }
 
-/* " for 1,040 USD list (920 to 1,170 USD)" */
-static void say_cost(const plan_job *job, const plan *p, const plan_view *v, bool bounds, char *out)
+/* " for 1,040 USD list (920 to 1,170 USD)". `of`: behind the bounds; NULL: without bounds. */
+static void say_cost(const plan_job *job, const plan *p, const plan_view *v, const char *of,
+                     char *out)
 {
     const plan_view low  = { TIME_LOW, v->tier, v->less_memory },
                     high = { TIME_HIGH, v->tier, v->less_memory };
@@ -43,8 +44,8 @@ static void say_cost(const plan_job *job, const plan *p, const plan_view *v, boo
     say(out, " for %s", money_print(&m, text[0]));
     if (job->side[p->machine].price) /* else it was told */
         say(out, " %s", price_tier_name(v->tier));
-    if (bounds && !isnan(least.amount) && !isnan(most.amount))
-        say(out, " (%s to %s)", money_print(&least, text[1]), money_print(&most, text[2]));
+    if (of && !isnan(least.amount) && !isnan(most.amount))
+        say(out, " (%s to %s%s)", money_print(&least, text[1]), money_print(&most, text[2]), of);
 }
 
 static bool infers(const plan_job *job)
@@ -83,16 +84,16 @@ static void say_run(const plan_job *job, const plan *p, char *out)
         second);
 }
 
-/* "23.1 h (20.4 h to 25.9 h)" */
-static void say_time(const plan *p, const plan_view *v, bool bounds, char *out)
+/* "23.1 h (20.4 h to 25.9 h)"; `of` as in say_cost() */
+static void say_time(const plan *p, const plan_view *v, const char *of, char *out)
 {
     const double low = p->run.seconds[TIME_LOW], high = p->run.seconds[TIME_HIGH];
     char         text[3][HOURS_TEXT];
 
     say(out, "%s", text_duration(plan_seconds(p, v), text[0], sizeof text[0]));
-    if (bounds && !isnan(low) && !isnan(high))
-        say(out, " (%s to %s)", text_duration(low, text[1], sizeof text[1]),
-            text_duration(high, text[2], sizeof text[2]));
+    if (of && !isnan(low) && !isnan(high))
+        say(out, " (%s to %s%s)", text_duration(low, text[1], sizeof text[1]),
+            text_duration(high, text[2], sizeof text[2]), of);
 }
 
 /* " with batch 64", if there is a choice */
@@ -111,37 +112,40 @@ static void say_batch(const plan_job *job, const plan *p, char *out)
         say(out, " by %s", sync_policy_print(&p->setup.sync, policy));
 }
 
-/* "18 nodes (16 to 22)", "18 nodes (16 to more than 64)" */
-static void say_nodes(const plan_job *job, const plan_answer *a, char *out)
+/* "18 nodes (16 to 22)", "18 nodes (16 to more than 64)". True: with such bounds. */
+static bool say_nodes(const plan_job *job, const plan_answer *a, char *out)
 {
     const int64_t nodes = a->asked.answer->setup.nodes;
 
     say(out, "%lld %s", (long long)nodes, nodes_word(nodes));
-    if (a->asked.goal != GOAL_NODES || !a->bounded || !a->low)
-        return;
+    if (a->asked.goal != GOAL_NODES || !a->bounded || !a->low ||
+        (a->high && a->low->setup.nodes == a->high->setup.nodes))
+        return false;
     if (!a->high)
         say(out, " (%lld to more than %lld)", (long long)a->low->setup.nodes,
             (long long)job->question.nodes[job->question.n_nodes - 1]);
-    else if (a->low->setup.nodes != a->high->setup.nodes)
+    else
         say(out, " (%lld to %lld)", (long long)a->low->setup.nodes,
             (long long)a->high->setup.nodes);
+    return true;
 }
 
 const char *plan_answer_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE])
 {
     const plan *p = a->asked.answer;
-    char        text[HOURS_TEXT];
+    char        text[HOURS_TEXT], of[40] = "";
 
     *out = '\0';
     if (job->n > 1)
         say(out, "%s: ", job->side[p->machine].name);
     if (a->asked.goal != GOAL_NODES)
         say(out, "%s: ", plan_goal_name(a->asked.goal));
-    say_nodes(job, a, out);
+    if (say_nodes(job, a, out)) /* times and costs stay with the expected number */
+        snprintf(of, sizeof of, " on %lld", (long long)p->setup.nodes);
     say_batch(job, p, out);
     say_run(job, p, out);
-    say_time(p, &a->asked.view, true, out);
-    say_cost(job, p, &a->asked.view, true, out);
+    say_time(p, &a->asked.view, of, out);
+    say_cost(job, p, &a->asked.view, of, out);
     if (job->question.failures.mtbf > 0)
         say(out, ", goodput %.3g %% with a checkpoint every %s",
             100 * p->ideal / p->run.seconds[TIME_EXPECTED],
@@ -165,7 +169,7 @@ static void say_outcome(const plan_job *job, const plan_answer *a, const sensiti
     if (!s->answer) {
         say(out, "no plan keeps to the limits (%lld %s: %s", (long long)p->setup.nodes,
             nodes_word(p->setup.nodes), text_duration(s->seconds, text, sizeof text));
-        say_cost(job, p, &v, false, out);
+        say_cost(job, p, &v, NULL, out);
         say(out, ")");
         return;
     }
@@ -174,7 +178,7 @@ static void say_outcome(const plan_job *job, const plan_answer *a, const sensiti
     else
         say(out, "%s on %lld %s", text_duration(s->seconds, text, sizeof text),
             (long long)p->setup.nodes, nodes_word(p->setup.nodes));
-    say_cost(job, p, &v, false, out);
+    say_cost(job, p, &v, NULL, out);
 }
 
 const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE])
@@ -209,8 +213,8 @@ static void say_plan(const plan_job *job, const plan *p, char *out)
 {
     say(out, "%lld %s of %.60s with batch %lld, ", (long long)p->setup.nodes,
         nodes_word(p->setup.nodes), job->side[p->machine].name, (long long)p->setup.batch);
-    say_time(p, &job->view, false, out);
-    say_cost(job, p, &job->view, false, out);
+    say_time(p, &job->view, NULL, out);
+    say_cost(job, p, &job->view, NULL, out);
 }
 
 /* Nodes beyond the list that meet the limits, by doubling; 0: none. */
