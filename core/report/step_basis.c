@@ -184,20 +184,31 @@ static void print_host(const predictor *who, const char *label, FILE *out)
 /* Factor from which on the host of an eager framework is worth a note. */
 #define HOST_SAID 1.2
 
+bool step_waits_for_host(const predictor *who, const step_setup *s, const prediction *p,
+                         double *alone)
+{
+    predictor  bare = *who;
+    prediction kernels;
+    lm_error   unsaid;
+
+    if (who->framework != FRAMEWORK_FILE || predictor_framework(who) != FRAMEWORK_EAGER)
+        return false;
+    bare.framework = FRAMEWORK_NONE;
+    bare.scan      = NULL;
+    if (predict_seconds(&bare, s, &kernels, &unsaid))
+        return false;
+    *alone = kernels.step;
+    return p->step > HOST_SAID * kernels.step;
+}
+
 void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
                     const char *label, FILE *out)
 {
     const bool       trains = s->program == PROGRAM_TRAINING;
     const host_time *h      = who->cal ? &who->cal->host : NULL;
-    predictor        bare   = *who;
-    prediction       alone;
-    lm_error         unsaid;
+    double           alone;
 
-    if (who->framework != FRAMEWORK_FILE || predictor_framework(who) != FRAMEWORK_EAGER)
-        return;
-    bare.framework = FRAMEWORK_NONE;
-    bare.scan      = NULL;
-    if (predict_seconds(&bare, s, &alone, &unsaid) || !(p->step > HOST_SAID * alone.step))
+    if (!step_waits_for_host(who, s, p, &alone))
         return;
     begin_note(label, out);
     fprintf(
@@ -205,7 +216,7 @@ void step_host_hint(const predictor *who, const step_setup *s, const prediction 
         "%s launches operations one by one, %.3g us each%s, and the device waits for it; kernels "
         "alone, as in a CUDA graph, take %.3g ms with batch %lld: --framework none\n",
         h->framework, 1e6 * host_seconds(h, trains ? HOST_FORWARD : HOST_INFERENCE),
-        h->elsewhere ? " on another machine" : "", 1e3 * alone.step, (long long)s->batch);
+        h->elsewhere ? " on another machine" : "", 1e3 * alone, (long long)s->batch);
 }
 
 /* Notes the assumed share of the datasheet's peaks. */

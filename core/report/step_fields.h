@@ -107,6 +107,10 @@ void links_explain(const calibration *cal, const interconnect *link, bool betwee
  */
 void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out);
 
+/** Does a framework's host make the step much longer, if the user did not ask for it? *alone: s of the
+ * kernels. */
+bool step_waits_for_host(const predictor *who, const step_setup *s, const prediction *p,
+                         double *alone);
 /** Notes that a framework's host makes the step much longer, if the user did not ask for it. */
 void step_host_hint(const predictor *who, const step_setup *s, const prediction *p,
                     const char *label, FILE *out);

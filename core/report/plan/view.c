@@ -360,6 +360,17 @@ static void print_basis(const plan_job *job, const plan_answers *answers, size_t
     step_host_hint(side->who, &p->setup, &step, label, out);
 }
 
+/* Does its plan wait for a framework's host? */
+static bool waits_for_host(const plan_job *job, const plan_answers *answers, size_t machine)
+{
+    const plan *p = named_plan(job, answers, machine);
+    prediction  step;
+    double      alone;
+
+    return p && !predict_step(job->side[machine].who, &p->setup, &step, NULL) &&
+           step_waits_for_host(job->side[machine].who, &p->setup, &step, &alone);
+}
+
 /* The first answer with a sentence: of many machines those over all, for which the table is. */
 static size_t first_worded(const plan_job *job, const plan_answers *answers)
 {
@@ -396,7 +407,7 @@ static void print_smaller(const plan_side *side, int64_t asked, FILE *out)
 static void print_grounds(const plan_job *job, const plan_answers *answers, FILE *out)
 {
     const char *why    = NULL;
-    size_t      silent = 0;
+    size_t      silent = 0, wait = 0;
     char        text[HOURS_TEXT];
 
     for (size_t i = 0; i < job->n; i++)
@@ -426,10 +437,18 @@ static void print_grounds(const plan_job *job, const plan_answers *answers, FILE
     else
         fputs("start-up time: not counted (--startup)\n", out);
     for (size_t i = 0; i < job->n; i++)
-        if (worded(job, answers, i))
+        if (worded(job, answers, i)) {
             print_basis(job, answers, i, out);
-        else
+        } else {
             silent++;
+            wait += waits_for_host(job, answers, i);
+        }
+    if (wait)
+        fprintf(
+            out,
+            "note: %zu of the others wait for the host at this batch, so their times are alike: "
+            "larger batches (--batch auto) tell them apart\n",
+            wait);
     if (silent)
         fprintf(out, "note: prices and sources of the other %zu: a --device alone\n", silent);
     if (job->net->note)

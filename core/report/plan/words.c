@@ -173,6 +173,8 @@ static void say_outcome(const plan_job *job, const plan_answer *a, const sensiti
         say(out, ")");
         return;
     }
+    if (p->machine != a->asked.answer->machine)
+        say(out, "%s, ", job->side[p->machine].name);
     if (a->asked.goal == GOAL_NODES)
         say(out, "%lld %s", (long long)p->setup.nodes, nodes_word(p->setup.nodes));
     else
