@@ -54,7 +54,7 @@ static const option_row option_rows[] = {
       .excludes = "memory", .refusal = "already sets the memory: give one of the two" },
     { "devices", AT(devices) },
     { "framework-overhead", AT(overhead) },
-    { "dtype", AT(bind.dtype), .help = "element type of all tensors: f32, f16, bf16, f64" },
+    { "dtype", AT(bind.dtype), .help = "element type of all tensors: f32, f16, bf16, f64, fp8 (inference)" },
     { "mixed", AT(memory.mixed), &type_dtype, "TYPE", NULL, HELP_HOW,
       "mixed precision: f32 with autocast to f16, bf16 or fp8" },
     { "optimizer", AT(memory.optimizer), &type_optimizer, "NAME", "momentum", HELP_HOW,

@@ -64,7 +64,7 @@ const option_row session_machine_option_rows[] = {
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW, "model of the step time",
       .words = model_words },
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
-      "element type: f32, f16, bf16, f64, or tf32 (products only); file: as the machine file" },
+      "element type: f32, f16, bf16, f64, tf32 (products only), fp8 (inference); file: as the machine file" },
     { "framework", AT(framework), &type_framework, "KIND", OF_MACHINE, HELP_HOW,
       "launch of kernels (none: as in the measurements; eager: one by one, as in PyTorch; graph: all "
       "at once, from a recorded CUDA graph; file: eager if the machine file knows the host's time, "
