@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/no_memory.h"
 #include "base/text.h"
@@ -395,15 +396,29 @@ static lm_status draw(const plan_command *c, lm_error *err)
 }
 
 #define MICRO_BATCH_MOST 64 /* with --batch auto */
+#define CLEAR_LINE       "\r\033[K"
 
-static lm_status answer_layouts(const plan_command *c, lm_error *err)
+/* Networks of many experts take seconds for each number of nodes. */
+static void show_search(const char *machine, int64_t nodes)
+{
+    fprintf(stderr, CLEAR_LINE "%s, %lld node%s: searching layouts ...", machine, (long long)nodes,
+            nodes == 1 ? "" : "s");
+}
+
+static lm_status answer_layouts(plan_command *c, lm_error *err)
 {
     const option_counts *batch = &c->a->batch;
     const int64_t        most  = batch->automatic ? MICRO_BATCH_MOST : batch->at[batch->n - 1];
 
-    layout_plans plans;
-    lm_status    status = layout_plans_find(&c->job, (size_t)c->a->layouts, most, &plans, err);
+    const bool people = isatty(STDERR_FILENO) == 1;
 
+    layout_plans plans;
+    lm_status    status;
+
+    c->job.searches = people ? show_search : NULL;
+    status          = layout_plans_find(&c->job, (size_t)c->a->layouts, most, &plans, err);
+    if (people)
+        fputs(CLEAR_LINE, stderr);
     if (!status)
         status = plan_print_layouts(&c->job, &plans, &c->a->look, c->a->timeline, err);
     if (!status && c->a->assumed_batch)

@@ -50,6 +50,8 @@ typedef struct plan_job {
     int64_t     critical;
     layout      told;       /**< properties that all layouts are to have (layout.told) */
     bool        whole;      /**< `told` is the layout; nothing is searched */
+    /** hears of each search for layouts that begins; NULL: nobody does */
+    void (*searches)(const char *machine, int64_t nodes);
     bool        automatic;  /**< batches are powers of two that fit */
     bool        batch_free; /**< the user gave no batch: a smaller one is as good */
     int64_t    *own_batch;  /**< storage of these batches; NULL: none */

@@ -265,9 +265,12 @@ lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro
         layout_tables   *t    = NULL;
 
         status = layout_tables_new(side->who, job->net, job->reg, &q->setup, &t, &why);
-        for (size_t k = 0; k < q->n_nodes && !status; k++)
+        for (size_t k = 0; k < q->n_nodes && !status; k++) {
+            if (job->searches)
+                job->searches(side->name, q->nodes[k]);
             status = find_or_none(job, t, &(layout_plan){ .machine = i, .nodes = q->nodes[k] },
                                   best, most_micro_batch, out, &why);
+        }
         layout_tables_free(t);
     }
     if (!status && !out->n && (out->missed || out->no_end))
