@@ -123,6 +123,7 @@ typedef struct moe {
     int64_t  sent;     /* rows of this rank's tokens */
     int64_t  seen;     /* tokens that the shared experts of this rank see */
     int64_t  received; /* rows of this rank's experts */
+    int64_t  used;     /* experts of this rank that rows go to */
     bool     gated;
 } moe;
 
@@ -151,6 +152,28 @@ static int64_t scaled(int64_t n, double factor)
     return factor == 1 ? n : exact - (double)below > 1e-9 * exact ? below + 1 : below;
 }
 
+/* x to a whole number n, without libm. */
+static double power(double x, uint64_t n)
+{
+    double product = 1;
+
+    for (; n; n >>= 1, x *= x)
+        product *= n & 1 ? x : 1;
+    return product;
+}
+
+/* Experts of this rank that at least one of so many tokens goes to, if each token chooses its experts
+ * at random: the expected number of occupied urns (Johnson and Kotz 1977, "Urn models and their
+ * application", section 3.1), rounded. Few tokens, as in decoding, read few experts. */
+static int64_t used_experts(const moe *m, uint64_t tokens)
+{
+    const double  none = power(1 - (double)m->top_k / (double)m->experts, tokens);
+    const int64_t used = (int64_t)((double)m->held * (1 - none) + 0.5);
+    const int64_t most = m->received < m->held ? m->received : m->held;
+
+    return used < 1 ? 1 : used > most && most > 0 ? most : used;
+}
+
 static moe moe_of(const lm_layer *layer)
 {
     const lm_tensor *in = &layer->input[0];
@@ -174,6 +197,9 @@ static moe moe_of(const lm_layer *layer)
             m.received = scaled(m.received, lm_real(layer, IMBALANCE));
     }
     m.seen = times(m.tokens, lm_int(layer, GATHERED));
+    m.used = lm_real(layer, CAPACITY) > 0
+                 ? m.held
+                 : used_experts(&m, lm_mul((uint64_t)m.seen, (uint64_t)lm_int(layer, RANKS)));
     return m;
 }
 
@@ -267,14 +293,14 @@ static void emit_group(const moe *m, lm_sink *sink, lm_pass pass, lm_pass produc
     emit(sink, k);
 }
 
-/* The same for all experts, with rows as equal as possible. */
+/* The same for all experts that rows go to, with rows as equal as possible. */
 static void emit_experts(const moe *m, lm_sink *sink, lm_pass pass, lm_pass product, int64_t in,
                          int64_t out)
 {
-    const int64_t each = m->received / m->held, more = m->received % m->held;
+    const int64_t each = m->received / m->used, more = m->received % m->used;
 
     emit_group(m, sink, pass, product, more, plus(each, 1), in, out);
-    emit_group(m, sink, pass, product, m->held - more, each, in, out);
+    emit_group(m, sink, pass, product, m->used - more, each, in, out);
 }
 
 /* The same for shared experts, which see every token: one linear layer. */

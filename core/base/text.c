@@ -347,7 +347,7 @@ lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_e
         errno = 0;
         value = strtoll(p, &end, 10);
         if (end > p && (*end == 'k' || *end == 'K')) { /* of tokens: as text_length() */
-            value = value > INT64_MAX / 1024 ? 0 : value * 1024;
+            value = value < 1 || value > INT64_MAX / 1024 ? 0 : value * 1024;
             end++;
         }
         if (end == p || !isdigit((unsigned char)*p) || errno == ERANGE || value < 1)

@@ -120,17 +120,20 @@ static lm_status settle_shards(layout *l, lm_error *err)
         l->fsdp = data;
     if ((l->zero || l->fsdp) && data == 1)
         return lm_error_set(err, LM_E_ARG,
-                            "%s shares what ranks of dp hold, and dp is 1: give --dp %lld",
+                            "%s shares what ranks of dp hold, and dp is 1: give --dp %lld or more",
                             l->fsdp ? "fsdp" : "zero", (long long)(l->fsdp > 1 ? l->fsdp : 2));
     if (l->fsdp && data % l->fsdp)
         return lm_error_set(err, LM_E_ARG, "dp %lld x cp %lld ranks are no multiple of fsdp %lld",
                             (long long)l->dp, (long long)l->cp, (long long)l->fsdp);
-    if (data % l->ep)
+    if (data < l->ep)
         return lm_error_set(
             err, LM_E_ARG,
-            "ranks of ep are among those of dp and cp: dp %lld x cp %lld is no multiple of ep "
-            "%lld: give --dp %lld",
+            "ranks of ep are among those of dp and cp: dp %lld x cp %lld is below ep %lld: "
+            "give --dp %lld",
             (long long)l->dp, (long long)l->cp, (long long)l->ep, (long long)l->ep);
+    if (data % l->ep)
+        return lm_error_set(err, LM_E_ARG, "dp %lld x cp %lld ranks are no multiple of ep %lld",
+                            (long long)l->dp, (long long)l->cp, (long long)l->ep);
     if (l->fsdp && l->fsdp % l->ep)
         return lm_error_set(err, LM_E_ARG, "fsdp %lld ranks are no multiple of ep %lld",
                             (long long)l->fsdp, (long long)l->ep);

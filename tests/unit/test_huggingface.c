@@ -215,7 +215,7 @@ static void what_is_not_known_is_refused_by_its_key(void **state)
         { "{\"model_type\": \"deepseek_v2\", \"q_lora_rank\": null, \"hidden_size\": 2048, "
           "\"vocab_size\": 102400, \"num_hidden_layers\": 27, \"first_k_dense_replace\": 1, "
           "\"num_attention_heads\": 16, \"max_position_embeddings\": 163840}",
-          "'q_lora_rank' is not there, which DeepseekV2ForCausalLM needs" },
+          "'q_lora_rank' is null: DeepseekV2ForCausalLM is known here only with a number" },
         { "{\"model_type\": \"whisper\", \"encoder_layers\": 4, \"decoder_layers\": 2}",
           "'decoder_layers' is '2': layers of WhisperForConditionalGeneration are known with "
           "that of encoder_layers alone" },

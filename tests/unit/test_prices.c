@@ -190,8 +190,10 @@ static void of_several_prices_the_cheapest_is_taken(void **state)
     }
     /* none has so many devices at spot prices: the first reason */
     assert_int_equal(of_device(list, devices, "Z", PRICE_SPOT, 4, &p, &n, &err), LM_E_NOTFOUND);
-    assert_error(err, LM_E_NOTFOUND,
-                 "p.ini:1: 'node' has no spot price: write spot = 2.50 USD/h, or leave out --spot");
+    assert_error(
+        err, LM_E_NOTFOUND,
+        "none of the 3 prices of 'Z' has a spot price: give a file that has one (--prices), "
+        "--price 2.50USD/h, or leave out --spot");
     prices_free(list);
 
     list = load("[a]\ndevice = Z\nlist = 3 USD/h\n[b]\ndevice = Z\nlist = 2 EUR/h\n", &err);

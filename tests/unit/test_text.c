@@ -260,6 +260,10 @@ static void shapes_are_positive_and_bounded(void **state)
     assert_int_equal(n, 3);
     assert_int_equal(dim[0], 3);
     assert_int_equal(dim[2], 224);
+    assert_int_equal(text_shape("4k", dim, 8, &n, NULL), LM_OK);
+    assert_true(n == 1 && dim[0] == 4096);
+    assert_int_equal(text_shape("-9223372036854775807k", dim, 8, &n, NULL), LM_E_ARG);
+    assert_int_equal(text_shape("9223372036854775807k", dim, 8, &n, NULL), LM_E_ARG);
     assert_int_equal(text_shape("3x0", dim, 8, &n, NULL), LM_E_ARG);
     assert_int_equal(text_shape("3x", dim, 8, &n, NULL), LM_E_ARG);
     assert_int_equal(text_shape("1x2x3", dim, 2, &n, &err), LM_E_ARG);

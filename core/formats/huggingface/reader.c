@@ -108,9 +108,11 @@ static lm_status put_argument(reading *r, const config_argument *a)
     if (!key && a->usual) /* "": the network's own */
         return *a->usual ? put(r, a->argument, a->usual) : LM_OK;
     if (!key)
-        return lm_error_set(r->err, LM_E_NOTFOUND, "%s: '%s' is %s, and %s here needs it", r->path,
-                            a->key, json_object_get(r->root, a->key) ? "null" : "not there",
-                            r->of->name);
+        return lm_error_set(r->err, LM_E_NOTFOUND,
+                            json_object_get(r->root, a->key)
+                                ? "%s: '%s' is null: %s is known here only with a number"
+                                : "%s: '%s' is not there, which %s needs",
+                            r->path, a->key, r->of->name);
     if (a->kind == CONFIG_WORD)
         return put_word(r, a, key);
     if (a->kind != CONFIG_FLAG)
