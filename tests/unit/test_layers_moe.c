@@ -76,6 +76,30 @@ static void a_grouped_product_is_one_launch_of_equal_rows_and_one_of_a_row_less(
     nets_free(&m);
 }
 
+/* 6 tokens, 3 of each of two samples, choose 2 of 16 experts: 12 rows go to 16 (1 - (7/8)^6) = 8.8, so to
+ * 9 experts: two rows to 3 of them, one to 6. */
+static void few_tokens_reach_the_expected_number_of_experts(void **state)
+{
+    bound_text m =
+        layers_bind("3x4", "type = moe\nexperts = 16\ntop_k = 2\nhidden = 3\ngated = no");
+    const bound_layer *l    = nets_layer(&m, "l");
+    int64_t            twos = 0, ones = 0;
+    const int64_t      layers = 2; /* linear layers of an expert */
+
+    (void)state;
+    for (size_t i = 0; i < l->n_kernels[LM_FORWARD]; i++) {
+        const lm_kernel *k = &l->kernels[LM_FORWARD][i];
+
+        if (k->op != LM_OP_GEMM || k->u.gemm.n == 16) /* the router's */
+            continue;
+        twos += k->u.gemm.m == 2 ? k->u.gemm.batch : 0;
+        ones += k->u.gemm.m == 1 ? k->u.gemm.batch : 0;
+    }
+    assert_int_equal(twos, 3 * layers);
+    assert_int_equal(ones, 6 * layers);
+    nets_free(&m);
+}
+
 /* Few tokens leave most experts without a row. */
 static void experts_without_rows_run_nothing(void **state)
 {
@@ -229,6 +253,7 @@ int main(void)
         cmocka_unit_test(work_and_weights_are_those_by_hand),
         cmocka_unit_test(a_grouped_product_is_one_launch_of_equal_rows_and_one_of_a_row_less),
         cmocka_unit_test(experts_without_rows_run_nothing),
+        cmocka_unit_test(few_tokens_reach_the_expected_number_of_experts),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(ranks_of_tp_share_every_expert),
         cmocka_unit_test(shared_experts_gather_all_tokens),
