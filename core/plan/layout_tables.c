@@ -72,6 +72,11 @@ typedef struct making {
     lm_error *err;
 } making;
 
+static bool holds(const bound_part *b, const net_shard *shard, int64_t micro_batch)
+{
+    return b->bound.net && b->micro_batch == micro_batch && shard_equals(&b->shard, shard);
+}
+
 /* Binds a part, or finds it among the latest ones; the oldest goes. */
 static lm_status bind_part(layout_tables *t, const net_shard *shard, int64_t micro_batch,
                            const memory_binding **out, lm_error *err)
@@ -84,18 +89,16 @@ static lm_status bind_part(layout_tables *t, const net_shard *shard, int64_t mic
                               .checked = true }; /* by the binding for its price */
     bound_part         at = { .shard = *shard, .micro_batch = micro_batch };
     size_t             i  = 0;
-    lm_status          status;
 
-    while (i < PARTS_KEPT - 1 && t->bound[i].bound.net &&
-           !(shard_equals(&t->bound[i].shard, shard) && t->bound[i].micro_batch == micro_batch))
+    while (i + 1 < PARTS_KEPT && t->bound[i].bound.net && !holds(&t->bound[i], shard, micro_batch))
         i++;
-    if (t->bound[i].bound.net && shard_equals(&t->bound[i].shard, shard) &&
-        t->bound[i].micro_batch == micro_batch) {
+    if (holds(&t->bound[i], shard, micro_batch)) {
         at = t->bound[i];
     } else {
-        const lm_dtype mixed = layout_memory_options(t->who, &t->setup).mixed;
+        const lm_dtype  mixed  = layout_memory_options(t->who, &t->setup).mixed;
+        const lm_status status = memory_bind(t->net, t->reg, &b, mixed, &at.bound, err);
 
-        if ((status = memory_bind(t->net, t->reg, &b, mixed, &at.bound, err)))
+        if (status)
             return status;
         memory_unbind(&t->bound[i].bound);
     }
