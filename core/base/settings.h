@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <layermeter/error.h>
+#include <layermeter/types.h>
 
 /** The value of the first word `key=value`, of *n characters; NULL: there is no such word.
  * @param settings may be NULL: no words */

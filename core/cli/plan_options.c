@@ -141,8 +141,8 @@ static lm_status take_recompute(const options *o, plan_options *a, lm_error *err
     if (!core && strcmp(a->recompute, "blocks") != 0 && strcmp(a->recompute, "full") != 0)
         return misused(o, &a->recompute, err, "%.60s: layouts recompute blocks or selective",
                        a->recompute);
-    if (!a->layout.text)
-        a->layout.text = core ? "recompute=selective" : "recompute=full";
+    a->layout.text =
+        core ? "recompute=selective" : "recompute=full"; /* no other layout was given */
     a->recompute = NULL;
     return LM_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "layers/schema.h"
 #include "network/autocast.h"
+#include "network/evaluation.h"
 #include "network/layer.h"
 #include "network/tied.h"
 
@@ -337,53 +338,7 @@ static lm_status share_all(binding *b)
     return LM_OK;
 }
 
-/* ---- evaluation ---- */
-
-/* A scalar output is a loss (the mean of a batch), or computed from losses. */
-static bool is_scalar(const bound_layer *l)
-{
-    bool scalar = l->n_outputs > 0;
-
-    for (uint32_t i = 0; i < l->n_outputs; i++)
-        scalar &= l->output[i].rank == 0;
-    return scalar;
-}
-
-/* Keeps the forward pass only, and removes layers that only training needs. */
-static void keep_forward(bound_layer *l)
-{
-    l->passes = !l->idle && l->entry->type.flags & LM_TRAINING_ONLY && l->n_inputs;
-    for (lm_pass p = l->idle || l->passes ? LM_FORWARD : LM_GRAD_INPUT; p < LM_N_PASSES; p++) {
-        l->n_kernels[p] = 0;
-        l->cost.pass[p] = (lm_work){ 0, 0, 0 };
-    }
-    if (l->idle || l->passes)
-        l->cost.saved_bytes = l->cost.workspace_bytes = l->cost.cached_bytes = 0;
-    l->trained = l->needs_grad_input = false;
-}
-
-/* Marks layers whose outputs only a loss reads, for example labels. */
-static lm_status settle_evaluation(binding *b)
-{
-    const size_t n = b->out->n_layers;
-    bool *read = arena_array(b->out->arena, n + 1, sizeof *read); /* by other layers than scalars */
-    bool *need = arena_array(b->out->arena, n + 1, sizeof *need);
-
-    if (!read || !need)
-        return no_memory(b->err);
-    for (size_t i = n; i-- > 0;) {
-        bound_layer *l    = &b->out->layer[i];
-        const bool   runs = !is_scalar(l) && (need[i] || (!read[i] && !is_source(l)));
-
-        for (size_t k = 0; k < l->decl->n_inputs; k++) {
-            read[l->decl->input[k].layer] |= !is_scalar(l);
-            need[l->decl->input[k].layer] |= runs;
-        }
-        l->idle = !runs;
-        keep_forward(l);
-    }
-    return LM_OK;
-}
+/* ---- options ---- */
 
 static lm_status check_options(const network *net, const bind_options *o, lm_error *err)
 {
@@ -561,7 +516,7 @@ static lm_status bind_plain(const network *net, const registry *reg, const bind_
     if (!status && options->shard.cp > 1 && !options->checked)
         status = check_context(&b, net, reg, options);
     if (!status && options->evaluation)
-        status = settle_evaluation(&b);
+        status = evaluation_settle(b.out, b.err);
 out:
     host_sink_free(&b.sink);
     free(b.told);

@@ -408,19 +408,25 @@ static const net_argument *argument_of(const network *net, const char *name)
     return NULL;
 }
 
-/* A network that a config.json sets the arguments of keeps its name and note; of its arguments the
- * further ones are told. */
+/* A network of another file, such as a config.json, keeps its name and note. Its settings are those that
+ * the user gave, and the further arguments. */
 static lm_status keep_name(const network *net, const char *const *more, size_t n_more, network *out,
                            lm_error *err)
 {
-    char set[160] = "";
+    size_t size = (net->set ? strlen(net->set) : 0) + 1;
+    char  *set;
 
     for (size_t i = 0; i < n_more; i++)
-        text_add(set, sizeof set, "%s%s", i ? " " : "", more[i]);
+        size += strlen(more[i]) + 1;
+    if (!(set = arena_alloc(out->arena, size)))
+        return no_memory(err);
+    text_add(set, size, "%s", net->set ? net->set : "");
+    for (size_t i = 0; i < n_more; i++)
+        text_add(set, size, "%s%s", *set ? " " : "", more[i]);
+    out->set  = set;
     out->name = arena_text(out->arena, net->name, strlen(net->name));
-    out->set  = arena_text(out->arena, set, strlen(set));
     out->note = net->note ? arena_text(out->arena, net->note, strlen(net->note)) : NULL;
-    return out->name && out->set && (out->note || !net->note) ? LM_OK : no_memory(err);
+    return out->name && (out->note || !net->note) ? LM_OK : no_memory(err);
 }
 
 /* Opens the network again with its settings and further arguments. */

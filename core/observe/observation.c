@@ -577,15 +577,11 @@ bool observation_limited(const observation *row, double usual)
 
 double observation_held_mhz(const observation *row)
 {
-    size_t      n;
-    const char *word = setting_value(row->settings, "clock", &n);
-    char       *end;
-    double      mhz;
+    size_t       n;
+    const char  *word = setting_value(row->settings, "clock", &n);
+    const double mhz  = word ? strtod(word, NULL) : 0; /* 0: no number */
 
-    if (!word)
-        return NAN;
-    mhz = strtod(word, &end);
-    return end > word && mhz > 0 ? mhz : (double)NAN;
+    return mhz > 0 ? mhz : (double)NAN;
 }
 
 autocast_kind provenance_kind(const provenance_entry *entry, size_t n)

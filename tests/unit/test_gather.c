@@ -100,6 +100,32 @@ static void an_unknown_price_is_no_zero(void **state)
     assert_true(isnan(gather_run(block, 2, 1, 1, unknown, NULL).messages));
 }
 
+/* 1 s a byte to gather, 2 to scatter, 4 to add up; a group of one rank sends nothing. */
+static double by_kind(void *context, collective_kind kind, double bytes, rank_group group)
+{
+    const rank_span *span = context;
+
+    if (span[group].nodes * span[group].devices == 1)
+        return 0;
+    return bytes * (kind == COLLECTIVE_ALLGATHER ? 1 : kind == COLLECTIVE_REDUCESCATTER ? 2 : 4);
+}
+
+/* 100 bytes on 4 shards and 2 replicas, of which 20 in experts on 2 shards; 10 of each kind are frozen. */
+static void messages_of_a_block_are_those_of_its_groups(void **state)
+{
+    rank_span    group[N_RANK_GROUPS] = { [GROUP_SHARD]        = { 1, 4, 0 },
+                                          [GROUP_EXPERT_SHARD] = { 1, 2, 0 },
+                                          [GROUP_REPLICA]      = { 2, 1, 0 } };
+    gather_block block                = { .bytes = 100, .trained = 80, .experts = { 20, 10 } };
+    gather_price p                    = gather_price_of(&block, group, by_kind, group);
+
+    (void)state;
+    assert_close(p.gather, 80 + 20, 1e-15);
+    assert_close(p.scatter, 2 * 70 + 4 * 70 / 4.0 + 2 * 10 + 4 * 10 / 2.0, 1e-15);
+    block.trained = block.experts[1] = 0; /* frozen weights have no gradients */
+    assert_close(gather_price_of(&block, group, by_kind, group).scatter, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +133,7 @@ int main(void)
         cmocka_unit_test(long_messages_bound_the_step),
         cmocka_unit_test(one_block_is_gathered_ahead),
         cmocka_unit_test(a_root_alone_hides_nothing),
+        cmocka_unit_test(messages_of_a_block_are_those_of_its_groups),
         cmocka_unit_test(an_unknown_price_is_no_zero),
     };
 

@@ -322,6 +322,21 @@ static void ranks_share_weights_of_the_same_experts(void **state)
     }
 }
 
+/* ZeRO shares the update of 100 bytes among 8 ranks of data; 40 of them are experts of ep 4, which only 2
+ * of these ranks hold. */
+static void ranks_share_the_update_of_weights_that_they_hold(void **state)
+{
+    layout l = layout_plain();
+
+    (void)state;
+    l.dp = 8;
+    assert_close(layout_updated(&l, 100, 0), 100, 0);
+    l.zero = 1;
+    assert_close(layout_updated(&l, 100, 0), 100 / 8.0, 1e-15);
+    l.ep = 4;
+    assert_close(layout_updated(&l, 100, 40), 60 / 8.0 + 40 / 2.0, 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +348,7 @@ int main(void)
         cmocka_unit_test(groups_lie_on_nodes_by_their_order),
         cmocka_unit_test(shards_are_the_nearest_ranks),
         cmocka_unit_test(ranks_with_the_same_experts_lie_so_many_apart),
+        cmocka_unit_test(ranks_share_the_update_of_weights_that_they_hold),
         cmocka_unit_test(ranks_share_weights_of_the_same_experts),
     };
 

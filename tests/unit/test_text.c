@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "base/text.h"
 
 static void sizes_take_binary_and_decimal_units(void **state)
@@ -97,7 +98,7 @@ static void amounts_are_counted_as_people_say_them(void **state)
         int64_t     value;
     } cases[] = { { "15T", 15000000000000 }, { "300B", 300000000000 }, { "300b", 300000000000 },
                   { "1.5k", 1500 },          { "2e9", 2000000000 },    { "7", 7 } };
-    static const char *const bad[] = { "", "0", "-1", "1.5", "3X", "T", "1e30", "1.0005k" };
+    static const char *const bad[]     = { "", "0", "-1", "1.5", "3X", "T", "1e30", "1.0005k" };
     static const char *const lengths[] = { "4096", "4k", "4K", "0.5k", "1M" };
     static const int64_t     tokens[]  = { 4096, 4096, 4096, 512, 1048576 };
     int64_t                  value;
@@ -330,6 +331,25 @@ static void reals_read_back_as_they_were(void **state)
     }
 }
 
+/* Words as observations have them; a word that ends as another begins is no such word. */
+static void settings_are_read_word_by_word(void **state)
+{
+    static const char *settings = "xlayout=nchw clock=1200,layout=nhwc\tmixed=bf16 amp=huge launch";
+    size_t             n;
+
+    (void)state;
+    assert_true(setting_is(settings, "layout", "nhwc"));
+    assert_false(setting_is(settings, "layout", "nhw"));
+    assert_false(setting_is(settings, "layout", "nhwcs"));
+    assert_memory_equal(setting_value(settings, "clock", &n), "1200", 4);
+    assert_int_equal(n, 4);
+    assert_null(setting_value(settings, "launch", &n));
+    assert_null(setting_value(NULL, "layout", &n));
+    assert_int_equal(setting_dtype(settings, "mixed"), LM_BF16);
+    assert_int_equal(setting_dtype(settings, "amp"), 0);
+    assert_int_equal(setting_dtype("", "amp"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +367,7 @@ int main(void)
         cmocka_unit_test(reals_are_finite_decimal_numbers),
         cmocka_unit_test(shapes_are_positive_and_bounded),
         cmocka_unit_test(a_batch_is_samples_or_tokens),
+        cmocka_unit_test(settings_are_read_word_by_word),
         cmocka_unit_test(distance_counts_single_edits),
     };
 

@@ -298,8 +298,9 @@ static void put_missed(const layout_counts *k, bool full, FILE *out)
     if (k->missed > 0)
         fprintf(out, "%sdeadline or budget missed: the fastest run takes %s\n", full ? "  " : ": ",
                 text_duration(k->missed, text, sizeof text));
-    else if (!full)
-        fputs(": no run ends, for its failures\n", out);
+    else
+        fprintf(out, "%sfailures are more frequent than progress: no run ends\n",
+                full ? "  " : ": ");
 }
 
 /* For each machine and number of nodes: layouts that were tried, what the best takes, its limit, and why
